@@ -29,7 +29,7 @@ from app.views.chat.question import QuotedFile
 from app.views.window.file_dialogs import ask_what_to_attach, ask_what_to_import
 from app.words.context import refusal
 from helpers.decoding.scripted_decoder import Script
-from helpers.window.app_window import OpenWindow, Window
+from helpers.window.app_window import OpenWindow
 
 TEXTS = ["a", "```\nx\n```", "  ````py", "a\n\nb", "`" * 9, "\n\n```\n\nx", "File: n\n```\nx\n```\n\nq", "x" * 5_000]
 TYPED = ["", "hi", "  spaced ", "\nfoo", "File: zz", "```\nopen", "> ````\n"]
@@ -141,13 +141,6 @@ def test_names() -> None:
     assert plain_name("  ") == "file"
 
 
-def attach(window: Window, *paths: Path) -> None:
-    """Give these files, and wait until they are read and counted."""
-    window.program.attachments.add(paths)
-    window.wait(lambda: not window.program.attachments.pending)
-    window.wait(lambda: window.program.context.settled)
-
-
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
     path = tmp_path / "notes.txt"
@@ -158,7 +151,7 @@ def notes(tmp_path: Path) -> Path:
 def test_a_file_goes_with_the_question_and_stays_with_it(open_window: OpenWindow, notes: Path) -> None:
     script = Script()
     window = open_window(script)
-    attach(window, notes)
+    window.attach(notes)
     chip = window.prompt.chips.chips[0]
     assert chip.text().startswith("notes.txt · ")
     assert chip.text().endswith(" tokens")
@@ -187,7 +180,7 @@ def test_a_file_goes_with_the_question_and_stays_with_it(open_window: OpenWindow
 def test_editing_keeps_the_files_unless_they_are_taken_away(open_window: OpenWindow, notes: Path) -> None:
     script = Script()
     window = open_window(script)
-    attach(window, notes)
+    window.attach(notes)
     window.type("Where?")
     window.key(Qt.Key.Key_Return)
     window.ended(window.first())
@@ -215,7 +208,7 @@ def test_chips_go_by_keyboard(open_window: OpenWindow, tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.txt" for name in "abc"]
     for path in paths:
         path.write_text(path.name, encoding="utf-8")
-    attach(window, *paths)
+    window.attach(*paths)
     window.type("Now")
     chips = window.prompt.chips
     assert sorted(each.name for each in window.program.attachments.attachments) == ["a.txt", "b.txt", "c.txt"]
@@ -237,7 +230,7 @@ def test_after_a_file_was_taken_away_with_the_mouse_one_types_on(open_window: Op
     paths = [tmp_path / f"{name}.txt" for name in "abcd"]
     for path in paths:
         path.write_text(path.name, encoding="utf-8")
-    attach(window, *paths)
+    window.attach(*paths)
     for place in (1, 0):
         window.click(window.prompt.chips.chips[place])
         assert window.prompt.edit.hasFocus()
@@ -267,12 +260,12 @@ def test_pasted_files_are_attached_and_models_are_not(open_window: OpenWindow, n
 def test_refusals_are_told_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script())
     (tmp_path / "a.bin").write_bytes(b"\0\1\2")
-    attach(window, tmp_path / "a.bin")
+    window.attach(tmp_path / "a.bin")
     assert "a.bin is not a text file" in window.main.notice.text.text()
     assert window.prompt.chips.isHidden()
     for number in range(MOST + 1):
         (tmp_path / f"{number}.txt").write_text(f"file {number}", encoding="utf-8")
-    attach(window, *(tmp_path / f"{number}.txt" for number in range(MOST + 1)))
+    window.attach(*(tmp_path / f"{number}.txt" for number in range(MOST + 1)))
     assert len(window.program.attachments.attachments) == MOST
     assert f"{MOST}.txt was not attached" in window.main.notice.text.text()
 
@@ -283,9 +276,9 @@ def test_a_refusal_goes_with_the_next_file_and_stays_in_its_chat(open_window: Op
     (tmp_path / "a.bin").write_bytes(b"\0\1\2")
     (tmp_path / "good.txt").write_text("good", encoding="utf-8")
     notice = window.main.notice
-    leaves: list[Callable[[], None]] = [lambda: attach(window, tmp_path / "good.txt"), window.main.new_chat_wanted.emit]
+    leaves: list[Callable[[], None]] = [lambda: window.attach(tmp_path / "good.txt"), window.main.new_chat_wanted.emit]
     for leave in leaves:
-        attach(window, tmp_path / "a.bin")
+        window.attach(tmp_path / "a.bin")
         assert "a.bin is not a text file" in notice.text.text()
         assert notice.isVisible()
         leave()
@@ -355,7 +348,7 @@ def test_files_stand_in_the_order_in_which_they_were_chosen(
     window = open_window(Script())
     for name in names:
         (tmp_path / name).write_text(f"file {name}", encoding="utf-8")
-    attach(window, *(tmp_path / name for name in names))
+    window.attach(*(tmp_path / name for name in names))
     assert [each.name for each in window.program.attachments.attachments] == names
     assert [each.text().split(" ")[0] for each in window.prompt.chips.chips] == names
     assert [each.name for each in split_question(window.prompt.question)[1]] == names
@@ -364,7 +357,7 @@ def test_files_stand_in_the_order_in_which_they_were_chosen(
 def test_a_real_model_reads_the_file(open_window: OpenWindow, demo_pair: tuple[Path, Path], notes: Path) -> None:
     """The tokens of chip and meter are the model's own, and the reply is what the whole text gives."""
     window = open_window(pair=demo_pair)
-    attach(window, notes)
+    window.attach(notes)
     window.prompt.set_text("What lives in the forest?")
     window.wait(lambda: window.program.context.settled)
     use = window.program.context.use

@@ -32,12 +32,6 @@ from helpers.window.app_window import OpenWindow, Window
 CITED = "The keeper of the lighthouse lit the lamp at dusk [1]. He was glad of it [2, 9]."
 
 
-def attach(window: Window, *paths: Path) -> None:
-    window.program.attachments.add(paths)
-    window.wait(lambda: not window.program.attachments.pending)
-    window.wait(lambda: window.program.context.settled)
-
-
 def reader_of(window: Window) -> Reader:
     return next(each for each in window.main.findChildren(Reader) if each.isVisible())
 
@@ -49,7 +43,7 @@ def test_a_pdf_is_given_cited_opened_and_kept(
     path.write_bytes(written.pdf(pages=2))
     script = Script(CITED, context=16_000)
     window = open_window(script)
-    attach(window, path)
+    window.attach(path)
     chip = window.prompt.chips.chips[0]
     assert chip.text().startswith("people.pdf · 2 pages · ")
     assert chip.text().endswith(" tokens")
@@ -91,7 +85,7 @@ def test_a_document_is_cited_behind_a_tools_result(open_window: OpenWindow, tmp_
         context=16_000,
     )
     window = open_window(script, settings=Settings(tools=ToolChoice(frozenset({"clock"})).to_mapping()))
-    attach(window, path)
+    window.attach(path)
     window.type("When was the lamp lit?")
     window.key(Qt.Key.Key_Return)
     window.ended(window.first())
@@ -101,8 +95,7 @@ def test_a_document_is_cited_behind_a_tools_result(open_window: OpenWindow, tmp_
     window.press("Once", window.view(window.first()))
     window.wait(lambda: len(window.controller.transcript.entries) == 2 and not window.controller.busy)
     assert [each.role for each in script.prompts[-1]] == ["user", "assistant", "tool"]
-    reply = window.controller.transcript.entries[-1]
-    assert isinstance(reply, Exchange)
+    reply = window.last()
     _check_citations(window, reply)
 
 
@@ -142,7 +135,7 @@ def _check_damaged_pictures(window: Window, folder: Path) -> None:
     window.program.attachments.refused.connect(lambda _error: told.append(window.main.notice.text.text()))
     for number, data in enumerate(written.damaged_pictures()[:8]):
         (folder / f"{number}.png").write_bytes(data)
-    attach(window, *(folder / f"{number}.png" for number in range(8)))
+    window.attach(*(folder / f"{number}.png" for number in range(8)))
     assert sorted(each.partition(" ")[0] for each in told) == [f"{number}.png" for number in range(8)]
     assert all(" cannot be read: " in each and each.endswith(".") and "\n" not in each for each in told)
     assert not window.prompt.chips.chips
@@ -200,7 +193,7 @@ def test_a_picture_is_shown_kept_once_and_given_back(
     path.write_bytes(png := written.picture())
     script = Script("A cat.", context=16_000)
     window = open_window(script)
-    attach(window, path)
+    window.attach(path)
     window.key(Qt.Key.Key_Return)
     assert "cannot see pictures" in window.main.context_notice.text.text(), "nothing is sent to a model without eyes"
     assert not script.prompts
@@ -275,24 +268,24 @@ def test_what_cannot_be_read_is_said_in_the_window(
     with zipfile.ZipFile(tmp_path / "some.zip", "w") as archive:
         archive.writestr("a.txt", "This can be read.")
         archive.writestr("../b.txt", "This cannot.")
-    attach(window, tmp_path / "some.zip")
+    window.attach(tmp_path / "some.zip")
     told = "some.zip: ../b.txt was left out: its name leads out of the archive."
     assert window.main.notice.text.text() == told
     assert "its name leads out of the archive." in window.prompt.question, "the model is told too"
     window.prompt.chips.chips[0].click()
     (tmp_path / "secret.pdf").write_bytes(written.encrypted_pdf())
-    attach(window, tmp_path / "secret.pdf")
+    window.attach(tmp_path / "secret.pdf")
     assert window.main.notice.text.text() == (
         "secret.pdf cannot be read: it is encrypted: open it with its password and save it without one."
     )
     _check_damaged_pictures(window, tmp_path)
     (tmp_path / "scan.pdf").write_bytes(written.scan(5))
-    attach(window, tmp_path / "scan.pdf")
+    window.attach(tmp_path / "scan.pdf")
     assert "a model that sees could read them as pictures." in window.main.notice.text.text()
     assert not window.prompt.chips.chips
     monkeypatch.setattr("app.shell.connections.projector_beside", lambda target: target)
     window.program.models.selection_changed.emit()
-    attach(window, tmp_path / "scan.pdf")
+    window.attach(tmp_path / "scan.pdf")
     assert window.main.notice.text.text() == "scan.pdf has no text. Its pages are attached as pictures (1, 2, 3, 4 …)."
     assert [chip.text() for chip in window.prompt.chips.chips] == [
         f"scan.pdf ({page}).png · 64 tokens" for page in range(1, 5)
@@ -318,7 +311,7 @@ def test_parts_are_found_by_an_embedding_model_of_the_library(
     window = open_window(script)
     window.models.add_folder(tmp_path / "models")
     window.ready()
-    attach(window, tmp_path / "long.txt")
+    window.attach(tmp_path / "long.txt")
     (held,) = window.program.documents.held.values()
     window.wait(lambda: held.ready.vectors)
     first, asked = held.ready.parts[0].text, "a " * 60

@@ -7,7 +7,6 @@ import psutil
 import pytest
 
 from app.settings.settings import Settings
-from app.state.chat.transcript import Exchange
 from engine import Message, ToolCall
 from engine.host import ServerConfig
 from helpers.decoding.scripted_decoder import Script
@@ -32,19 +31,13 @@ def _calls(prompt: Sequence[Message]) -> tuple[ToolCall, ...]:
     return (ToolCall("2", "crash", {}),) if "Now call crash" in results[-1] and len(results) == 1 else ()
 
 
-def _last(window: Window) -> Exchange:
-    found = window.controller.transcript.entries[-1]
-    assert isinstance(found, Exchange)
-    return found
-
-
 def _is_asked(window: Window) -> bool:
-    question = _last(window).tools
+    question = window.last().tools
     return question is not None and question.stage == "asking"
 
 
 def _rested(window: Window) -> bool:
-    return _last(window).ended and not window.controller.busy and not _is_asked(window)
+    return window.last().ended and not window.controller.busy and not _is_asked(window)
 
 
 @pytest.mark.timeout(600)
@@ -69,14 +62,14 @@ def test_a_hostile_server_stops_no_window(open_window: OpenWindow) -> None:
         asked = 0
         while asked < 1 + (name == "beg"):
             window.wait(lambda: _is_asked(window))
-            card = window.view(_last(window)).card
+            card = window.view(window.last()).card
             assert card is not None
             window.press("Once", card)
             asked += 1
             if name == "never":
                 window.wait(lambda: window.controller.busy)
-                window.press("Cancel", window.view(_last(window)).card)  # type: ignore[arg-type]
-            window.wait(lambda: not window.controller.busy and _last(window).ended)
+                window.press("Cancel", window.view(window.last()).card)  # type: ignore[arg-type]
+            window.wait(lambda: not window.controller.busy and window.last().ended)
         window.wait(lambda: _rested(window))
         told = [each.text for entry in window.controller.transcript.entries for each in entry.calls[1::2]]  # type: ignore[union-attr]
         assert len(told) == asked, "nothing ran that nobody was asked about"

@@ -26,8 +26,7 @@ def go_on(window: Window, exchange: Exchange, index: int, given: str | int, *, c
     clock = window.controller.replies._timer
     clock.setInterval(clock_ms)
     window.controller.carry_out(GoOn(exchange, index, given))
-    new = window.controller.transcript.entries[-1]
-    assert isinstance(new, Exchange)
+    new = window.last()
     assert new is not exchange
     begun = new.reply
     window.wait(lambda: new.reply != begun or new.ended)
@@ -156,8 +155,7 @@ def by_mouse_and_keys(window: Window, exchange: Exchange) -> None:
     best = next(other for other in record.alternatives if other.token != record.token)
     assert [token for choice, token in card.choices if choice.isChecked()] == [best.token]
     press(Qt.Key.Key_Return)
-    new = window.controller.transcript.entries[-1]
-    assert isinstance(new, Exchange)
+    new = window.last()
     window.wait(lambda: new.ended and not window.controller.busy, 60_000)
     assert new.reply_branch == (4, 4)
     assert new.trace is not None
@@ -171,8 +169,7 @@ def take_along(window: Window, folder: Path, versions: int = 5) -> None:
     window.export(conversation.id, "json", folder / "chat.json")
     window.controller.new_chat()
     window.import_(folder / "chat.json")
-    shown = window.controller.transcript.entries[-1]
-    assert isinstance(shown, Exchange)
+    shown = window.last()
     window.controller.conversations.load_trace(shown)
     trace = shown.trace
     assert trace is not None

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.settings.settings import Settings
 from app.state.chat.intents import GoOn
-from app.state.chat.transcript import Exchange
 from app.state.tools.choice import ToolChoice
 from app.views.chat.exchange import ExchangeView
 from app.views.chat.tool_card import ToolCard
@@ -71,15 +70,9 @@ def shop(window: Window) -> Slow:
     return host
 
 
-def last(window: Window) -> Exchange:
-    exchange = window.controller.transcript.entries[-1]
-    assert isinstance(exchange, Exchange)
-    return exchange
-
-
 def card(window: Window) -> ToolCard:
-    window.wait(lambda: (view := window.main.transcript.view_of(last(window))) is not None and view.card is not None)
-    found = window.view(last(window)).card
+    window.wait(lambda: (view := window.main.transcript.view_of(window.last())) is not None and view.card is not None)
+    found = window.view(window.last()).card
     assert found is not None
     return found
 
@@ -102,17 +95,17 @@ def test_a_call_is_asked_about_run_and_its_result_used(open_window: OpenWindow, 
     assert words(question) == ["Once", "In this chat", "Always for this tool", "Never"]
     assert len(said.prompts) == 1, "nothing ran before an answer"
     window.press("Once", question)
-    window.wait(lambda: len(said.prompts) == 2 and last(window).ended and not window.controller.busy)
+    window.wait(lambda: len(said.prompts) == 2 and window.last().ended and not window.controller.busy)
     assert roles(said.prompts[-1]) == ["user", "assistant", "tool"]
     assert "T" in said.prompts[-1][-1].content
-    assert last(window).goes_on
-    assert last(window).reply == "It is noon."
-    assert not window.view(last(window)).question.isVisibleTo(window.view(last(window)))
+    assert window.last().goes_on
+    assert window.last().reply == "It is noon."
+    assert not window.view(window.last()).question.isVisibleTo(window.view(window.last()))
     first = window.first()
     assert [type(each).__name__ for each in first.calls] == ["ToolCall", "ToolResult"]
     assert window.view(first).card is None
     window.send("Thanks. And now?")
-    window.wait(lambda: window.main.transcript.view_of(last(window)) is not None and last(window).tools is not None)
+    window.wait(lambda: window.main.transcript.view_of(window.last()) is not None and window.last().tools is not None)
     assert roles(said.prompts[-1]) == ["user", "assistant", "tool", "assistant", "user"]
     number = window.program.conversations.open
     assert number is not None
@@ -128,10 +121,10 @@ def test_a_call_is_asked_about_run_and_its_result_used(open_window: OpenWindow, 
     window.wait(lambda: len(window.controller.transcript.entries) == 3)
     assert window.first().calls == first.calls
     window.press("Never", card(window))
-    window.wait(lambda: last(window).reply == "It is noon." and last(window).ended)
+    window.wait(lambda: window.last().reply == "It is noon." and window.last().ended)
     assert said.prompts[-1][-1].content == "The user does not allow this call. Answer without it."
     window.ask("Again?")
-    window.wait(lambda: last(window).goes_on and last(window).ended and not window.controller.busy)
+    window.wait(lambda: window.last().goes_on and window.last().ended and not window.controller.busy)
     assert said.prompts[-1][-1].content.startswith("The user does not allow"), "nobody is asked after *never*"
 
 
@@ -165,7 +158,7 @@ def test_messages_wait_for_what_follows_calls(open_window: OpenWindow) -> None:
     assert said.prompts[-1][-2].content == "The user cancelled this call."
     assert waits(window) == ["And plums?"]
     # Sent now, while a reply is written that ends with a call all the same: that is not run.
-    window.wait(lambda: last(window).reply)
+    window.wait(lambda: window.last().reply)
     said.deaf = True
     window.controller.send_next(window.controller.waiting.of(window.program.conversations.open)[0].number)
     window.wait(lambda: said.prompts[-1][-1].content == "And plums?")
@@ -222,10 +215,10 @@ def test_answers_hold_for_the_chat_or_for_ever_and_calls_have_a_limit(open_windo
     window = open_window(said, settings=with_clock(limit=2))
     window.ask("What time is it?")
     window.press("In this chat", card(window))
-    window.wait(lambda: last(window).tools is not None and last(window).tools.stage == "limit")  # type: ignore[union-attr]
+    window.wait(lambda: window.last().tools is not None and window.last().tools.stage == "limit")  # type: ignore[union-attr]
     assert "2 tool calls were made" in card(window).title.toPlainText()
     window.press("Go on", card(window))
-    window.wait(lambda: last(window).reply == "It is noon." and last(window).ended)
+    window.wait(lambda: window.last().reply == "It is noon." and window.last().ended)
     window.controller.new_chat()
     window.ask("What time is it?")
     assert card(window).question.stage == "asking", "that was another chat"
@@ -235,13 +228,13 @@ def test_answers_hold_for_the_chat_or_for_ever_and_calls_have_a_limit(open_windo
         "Not run: the user went on without it."
     ]
     window.press("Always for this tool", card(window))
-    window.wait(lambda: last(window).tools is not None and last(window).tools.stage == "limit")  # type: ignore[union-attr]
+    window.wait(lambda: window.last().tools is not None and window.last().tools.stage == "limit")  # type: ignore[union-attr]
     window.press("End here", card(window))
-    window.wait(lambda: window.view(last(window)).card is None)
+    window.wait(lambda: window.view(window.last()).card is None)
     assert not window.controller.busy
     window.controller.new_chat()
     window.ask("What time is it?")
-    window.wait(lambda: last(window).goes_on)
+    window.wait(lambda: window.last().goes_on)
 
 
 def test_a_running_call_can_be_cancelled_and_blocks_no_other_chat(open_window: OpenWindow) -> None:
@@ -250,7 +243,7 @@ def test_a_running_call_can_be_cancelled_and_blocks_no_other_chat(open_window: O
     host = shop(window)
     window.ask("How many?")
     window.press("Once", card(window))
-    window.wait(lambda: host.calls and last(window).tools is not None and last(window).tools.stage == "running")  # type: ignore[union-attr]
+    window.wait(lambda: host.calls and window.last().tools is not None and window.last().tools.stage == "running")  # type: ignore[union-attr]
     assert window.controller.busy
     first = window.program.conversations.open
     assert first is not None
@@ -263,8 +256,8 @@ def test_a_running_call_can_be_cancelled_and_blocks_no_other_chat(open_window: O
     assert card(window).question.stage == "running"
     window.press("Cancel", card(window))
     window.wait(lambda: not window.controller.busy)
-    assert window.view(last(window)).card is None
-    assert last(window).calls[-1].text == "The user cancelled this call."
+    assert window.view(window.last()).card is None
+    assert window.last().calls[-1].text == "The user cancelled this call."
     before = len(said.prompts)
     host.go.set()
     window.ask("Go on.")
@@ -278,7 +271,7 @@ def test_a_running_call_can_be_cancelled_and_blocks_no_other_chat(open_window: O
     window.wait(lambda: said.prompts[-1][-1].content == "three apples")
     window.wait(lambda: not window.controller.replies.queue)
     window.controller.open(first.id)
-    assert last(window).reply == "It is noon."
+    assert window.last().reply == "It is noon."
 
 
 def test_arguments_can_be_changed_before_a_call_runs(open_window: OpenWindow) -> None:
@@ -300,7 +293,7 @@ def test_arguments_can_be_changed_before_a_call_runs(open_window: OpenWindow) ->
     assert not host.calls
     question.fields["most"].setPlainText("null")
     window.press("Once", question)
-    window.wait(lambda: last(window).reply == "It is noon." and last(window).ended)
+    window.wait(lambda: window.last().reply == "It is noon." and window.last().ended)
     assert host.calls == [{"what": "<b>pears</b>", "most": None}]
     told = 'The user changed the arguments of this call to {"what": "<b>pears</b>", "most": null}\nthree apples'
     assert said.prompts[-1][-1].content == told
@@ -322,7 +315,7 @@ def test_what_writes_is_never_always(open_window: OpenWindow) -> None:
     window.wait(lambda: host.calls)
     host.text = "\x1b[2J<img src=x>\u202e![y](http://e.example/y.png)" + "z" * 100_000
     host.go.set()
-    window.wait(lambda: last(window).goes_on and last(window).ended)
+    window.wait(lambda: window.last().goes_on and window.last().ended)
     result = window.first().calls[-1].text  # type: ignore[union-attr]
     assert result.startswith("[2J<img src=x>![y](http://e.example/y.png)zzz")
     assert len(result) < 33_000
@@ -348,8 +341,8 @@ def test_a_call_that_is_repeated_is_not_asked_about_again(open_window: OpenWindo
     window = open_window(said, settings=with_clock())
     window.ask("What time is it?")
     window.press("Once", card(window))
-    window.wait(lambda: len(said.prompts) == 3 and last(window).ended and not window.controller.busy)
-    assert last(window).reply == "It is noon."
+    window.wait(lambda: len(said.prompts) == 3 and window.last().ended and not window.controller.busy)
+    assert window.last().reply == "It is noon."
     told = said.prompts[-1][-1].content
     assert said.prompts[-1][2].content in told
     assert told.endswith("Answer the user now, without a call.")
@@ -361,17 +354,17 @@ def test_the_other_road_leaves_calls_and_goes_on_behind_results(open_window: Ope
     window = open_window(said, settings=with_clock())
     first = window.ask("What time is it?")
     window.press("Once", card(window))
-    window.wait(lambda: len(said.prompts) == 2 and last(window).ended and not window.controller.busy)
-    window.controller.carry_out(GoOn(last(window), 2, "us see"))
-    window.wait(lambda: len(said.prompts) == 3 and last(window).ended and not window.controller.busy)
+    window.wait(lambda: len(said.prompts) == 2 and window.last().ended and not window.controller.busy)
+    window.controller.carry_out(GoOn(window.last(), 2, "us see"))
+    window.wait(lambda: len(said.prompts) == 3 and window.last().ended and not window.controller.busy)
     assert said.prompts[2] == said.prompts[1], "the call and its result are read again, and nothing is called"
-    assert (said.options[2]["prefix"], last(window).reply_branch, last(window).goes_on) == ((0, 1), (2, 2), True)
+    assert (said.options[2]["prefix"], window.last().reply_branch, window.last().goes_on) == ((0, 1), (2, 2), True)
     assert window.first() is first
     window.controller.carry_out(GoOn(first, 1, "us see"))
-    window.wait(lambda: len(said.prompts) == 4 and last(window).ended)
+    window.wait(lambda: len(said.prompts) == 4 and window.last().ended)
     assert roles(said.prompts[3]) == ["user"], "the version without a result"
     assert card(window).question.stage == "asking"
-    assert last(window).reply_branch == (2, 2)
+    assert window.last().reply_branch == (2, 2)
 
 
 @pytest.mark.parametrize("name", ["no_such_tool"])
@@ -379,7 +372,7 @@ def test_a_tool_that_is_not_there_is_told_the_model(open_window: OpenWindow, nam
     said = script(name)
     window = open_window(said, settings=with_clock())
     window.ask("Try.")
-    window.wait(lambda: last(window).goes_on and last(window).ended)
+    window.wait(lambda: window.last().goes_on and window.last().ended)
     assert said.prompts[-1][-1].content == "There is no tool no_such_tool. There are: current_time."
 
 

@@ -1,19 +1,9 @@
 """The search in the store: what is found, and how it is shown."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from app.store.store import FILE_NAME, Store
+from app.store.store import Store
 from helpers.children.stores import fill
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store.open(tmp_path / FILE_NAME)
-    yield opened
-    opened.close()
 
 
 def test_words_are_found_by_their_beginnings_in_any_order(store: Store) -> None:

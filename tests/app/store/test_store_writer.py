@@ -54,13 +54,6 @@ def told() -> Told:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store.open(tmp_path / FILE_NAME)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def writer(store: Store, told: Told) -> Iterator[StoreWriter]:
     begun = StoreWriter(store, told, retry_s=0.05)
     yield begun

@@ -46,9 +46,7 @@ class Window:
     def send(self, text: str) -> Exchange:
         """Send a prompt."""
         self.main.prompt_sent.emit(text)
-        exchange = self.controller.transcript.entries[-1]
-        assert isinstance(exchange, Exchange)
-        return exchange
+        return self.last()
 
     def ended(self, exchange: Exchange, timeout: int = 60_000) -> None:
         """Wait until a reply has ended and is drawn."""
@@ -101,6 +99,18 @@ class Window:
         exchange = self.controller.transcript.entries[0]
         assert isinstance(exchange, Exchange)
         return exchange
+
+    def last(self) -> Exchange:
+        """The last exchange of the chat."""
+        exchange = self.controller.transcript.entries[-1]
+        assert isinstance(exchange, Exchange)
+        return exchange
+
+    def attach(self, *paths: Path) -> None:
+        """Give these files, and wait until they are read and counted."""
+        self.program.attachments.add(paths)
+        self.wait(lambda: not self.program.attachments.pending)
+        self.wait(lambda: self.program.context.settled)
 
     def key(self, code: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         """Press a key in the prompt box."""

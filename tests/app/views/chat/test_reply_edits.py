@@ -3,16 +3,9 @@
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.state.chat.transcript import Exchange
 from app.views.markdown.text import MarkdownPage
 from helpers.decoding.scripted_decoder import Script
-from helpers.window.app_window import OpenWindow, Window
-
-
-def last(window: Window) -> Exchange:
-    entry = window.controller.transcript.entries[-1]
-    assert isinstance(entry, Exchange)
-    return entry
+from helpers.window.app_window import OpenWindow
 
 
 def test_an_edited_reply_stands_beside_the_old_one_and_is_what_the_model_reads(open_window: OpenWindow) -> None:
@@ -28,8 +21,8 @@ def test_an_edited_reply_stands_beside_the_old_one_and_is_what_the_model_reads(o
     assert view.reply.isHidden()
     editor.edit.setPlainText("The capital is **Berlin**.")
     QTest.keyClick(editor.edit, Qt.Key.Key_Return)
-    window.wait(lambda: last(window) is not exchange)
-    edited = last(window)
+    window.wait(lambda: window.last() is not exchange)
+    edited = window.last()
     window.wait(lambda: window.view(edited).reply.is_settled)
     assert (edited.reply, edited.reply_branch) == ("The capital is **Berlin**.", (2, 2))
     assert window.shown(edited) == "The capital is Berlin."
@@ -48,7 +41,7 @@ def test_escape_leaves_the_reply_as_it_was(open_window: OpenWindow) -> None:
     QTest.keyClick(view.reply_editor.edit, Qt.Key.Key_Escape)
     assert view.reply_editor is None
     assert view.reply.isVisible()
-    assert last(window).reply == "As it is."
+    assert window.last().reply == "As it is."
 
 
 def test_a_deleted_reply_leaves_its_question_and_comes_back(open_window: OpenWindow) -> None:
@@ -57,11 +50,11 @@ def test_a_deleted_reply_leaves_its_question_and_comes_back(open_window: OpenWin
     view = window.view(exchange)
     view.build_actions()
     view.reply_actions.button("delete").click()
-    window.wait(lambda: last(window) is not exchange)
-    left = last(window)
+    window.wait(lambda: window.last() is not exchange)
+    left = window.last()
     assert (left.question, left.reply) == ("One", "")
     window.main.notice.offer.click()
-    window.wait(lambda: last(window).reply == "As it is.")
+    window.wait(lambda: window.last().reply == "As it is.")
 
 
 def test_a_question_is_rendered_where_it_is_markdown(open_window: OpenWindow) -> None:

@@ -7,7 +7,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from app.state.chat.intents import ShowRewrite
-from app.state.chat.transcript import Exchange
 from app.views.chat.rewrite import RewriteDialog
 from engine import Message
 from helpers.decoding.scripted_decoder import Script
@@ -39,8 +38,7 @@ def test_a_reply_is_rewritten_change_by_change(open_window: OpenWindow) -> None:
     QTest.keyClicks(dialog.what, "number the lines")
     press(dialog.rewrite_button)
     window.wait(lambda: not window.controller.busy)
-    second = window.controller.transcript.entries[-1]
-    assert isinstance(second, Exchange)
+    second = window.last()
     assert second is not first
     assert "number the lines" in second.question
     assert OLD not in second.question  # It is the last answer.
@@ -51,8 +49,7 @@ def test_a_reply_is_rewritten_change_by_change(open_window: OpenWindow) -> None:
     press(dialog.undo_button)
     assert dialog.text.toPlainText().split("\n")[1:3] == ["  Second line", "× 2nd line"]
     press(dialog.keep_button)
-    last = window.controller.transcript.entries[-1]
-    assert isinstance(last, Exchange)
+    last = window.last()
     assert last.shown == "First line\nSecond line\n\nThird line\nFourth <b>line</b>"
 
 

@@ -218,8 +218,7 @@ def test_editing_makes_a_branch(open_window: OpenWindow) -> None:
     second = window.ask("Two")
     window.ask("Three")
     window.main.transcript.intent.emit(Edit(second, "Two, better"))
-    edited = window.controller.transcript.entries[-1]
-    assert isinstance(edited, Exchange)
+    edited = window.last()
     window.ended(edited)
     assert questions(window) == ["One", "Two, better"]
     assert edited.question_branch == (2, 2)

@@ -61,12 +61,6 @@ def test_while_a_reply_is_written_it_follows(open_window: OpenWindow) -> None:
     window.ended(exchange)
 
 
-def asked(window: Window) -> Exchange:
-    entry = window.controller.transcript.entries[-1]
-    assert isinstance(entry, Exchange)
-    return entry
-
-
 def counted_now(window: Window) -> int:
     """What the meter shows at the moment."""
     return 0 if window.program.context.use is None else window.program.context.use.used
@@ -132,8 +126,7 @@ def test_what_is_dropped_is_shown_while_another_chat_is_answered(open_window: Op
     window.controller.open(kept.id)
     window.prompt.edit.insertPlainText("z" * 600)
     window.wait(lambda: counted(window).dropped == 2)
-    again = window.controller.transcript.entries[0]
-    assert isinstance(again, Exchange)
+    again = window.first()
     assert again.question == first.question
     assert window.view(again)._line is not None
     assert not other.ended
@@ -216,19 +209,19 @@ def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_
         window.prompt.set_text(question)
         use = counted(window)
         window.key(Qt.Key.Key_Return)
-        window.wait(lambda: asked(window).status == "writing" or asked(window).ended, 60_000)
+        window.wait(lambda: window.last().status == "writing" or window.last().ended, 60_000)
         window.controller.cancel()
-        window.ended(asked(window))
-        assert asked(window).problem is None
-        assert asked(window).dropped_turns == use.dropped
+        window.ended(window.last())
+        assert window.last().problem is None
+        assert window.last().dropped_turns == use.dropped
         assert turns[-1].result.prompt_tokens == use.used
         assert use.kept_free == use.available // 16
         assert use.dropped == 0 or use.used <= use.available - use.kept_free
-    assert asked(window).dropped_turns > 0
+    assert window.last().dropped_turns > 0
     use = counted(window)
     dropped = last_dropped(window.controller.transcript.entries, use.dropped)
     assert isinstance(dropped, Exchange)
-    assert dropped is not asked(window)
+    assert dropped is not window.last()
 
 
 def test_what_compare_measured_is_the_plain_speed(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QToolTip
 
 from app.settings.settings import Settings
 from app.state.chat.context_use import ContextUse, longer_context
-from app.state.chat.transcript import Exchange
 from app.views.widgets import notices
 from app.words.context import context_figures, context_words
 from helpers.decoding.scripted_decoder import Script
@@ -157,8 +156,7 @@ def ask_again(window: Window) -> None:
     assert (again.problem.context, button.text()) == (1_024, "Use 1,024 and ask again")
     assert button.width() == button.sizeHint().width()
     window.click(button)
-    last = window.controller.transcript.entries[-1]
-    assert isinstance(last, Exchange)
+    last = window.last()
     window.wait(lambda: last.status == "writing" or last.ended)
     window.controller.cancel()
     window.ended(last)

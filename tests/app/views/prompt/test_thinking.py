@@ -76,8 +76,7 @@ def test_a_thought_that_the_prompt_opened_can_be_ended(open_window: OpenWindow, 
     script = Script(reply="so it goes on and on and on and on and on</think>\n\nThe answer.", opened=True, round_s=0.1)
     window = open_window(script)
     window.controller.send("Why?")
-    exchange = window.controller.transcript.entries[-1]
-    assert isinstance(exchange, Exchange)
+    exchange = window.last()
     qtbot.waitUntil(lambda: exchange.status == "writing")
     qtbot.waitUntil(lambda: len(_thoughts(window, exchange)) == 1)
     view = window.main.transcript.view_of(exchange)
