@@ -15,7 +15,6 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import (
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
@@ -27,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from app.state.chat.tool_use import ToolField, ToolQuestion
 from app.views.markdown.auto_height_text import AutoHeightText
-from app.views.widgets.boxes import in_column
+from app.views.widgets.boxes import in_column, in_grid
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme, fixed_font
@@ -115,11 +114,7 @@ class ToolCard(QFrame):
 
     def _add_form(self, column: QVBoxLayout) -> None:
         """Show each argument by its name, none of it as markup."""
-        grid = QGridLayout()
-        grid.setContentsMargins(26, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(4)
-        grid.setColumnStretch(1, 1)
+        grid = in_grid(across=12, down=4, stretch=1, margins=(26, 0, 0, 0))
         for row, each in enumerate(self.question.fields):
             value, name = self._value(each), QLabel(self)
             name.setTextFormat(_PLAIN)

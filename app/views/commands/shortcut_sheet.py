@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.views.commands.commands import Commands
-from app.views.widgets.boxes import in_column, in_row, wide
+from app.views.widgets.boxes import in_column, in_grid, in_row, wide
 from app.views.widgets.keys import Dialog
 
 _SIZE = QSize(760, 560)
@@ -96,11 +96,7 @@ class ShortcutSheet(Dialog):
 
     def _make_block(self, heading: str, lines: Sequence[tuple[str, str]], parent: QWidget) -> QWidget:
         block = QFrame(parent)
-        grid = QGridLayout(block)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(6)
-        grid.setColumnStretch(0, 1)
+        grid = in_grid(across=16, down=6, stretch=0, margins=(0, 0, 0, 0), parent=block)
         title = QLabel(heading, block)
         title.setObjectName("sheetHeading")
         grid.addWidget(title, 0, 0, 1, 2)

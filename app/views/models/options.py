@@ -10,7 +10,6 @@ from typing import Any
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QFormLayout,
-    QGridLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -22,7 +21,7 @@ from app.state.models.load_options import Field, LoadChoice, check, needs_with, 
 from app.state.models.names import file_size, shown_name
 from app.state.models.selection import PickerLine
 from app.system.translation import fill, say
-from app.views.widgets.boxes import in_column, in_row, wide
+from app.views.widgets.boxes import in_column, in_grid, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.plain_style import plain_title
@@ -155,11 +154,7 @@ class ModelOptionsDialog(Dialog):
         page = QWidget(area)
         page.setObjectName("page")
         area.setWidget(page)
-        grid = QGridLayout(page)
-        grid.setContentsMargins(0, 0, 4, 0)
-        grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(2)
-        grid.setColumnStretch(1, 1)
+        grid = in_grid(across=16, down=2, stretch=1, margins=(0, 0, 4, 0), parent=page)
         helps = self._help = self._helps()
         self._captions: dict[Field, QLabel] = {}
         for place, (field, words) in enumerate(self._words.items()):

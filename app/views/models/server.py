@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from app.state.models.selection import PickerLine
 from app.state.models.targets import Server, short_model
-from app.views.widgets.boxes import in_column, in_row, wide
+from app.views.widgets.boxes import in_column, in_grid, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker
 
@@ -67,10 +67,7 @@ class ServerDialog(Dialog):
         self.add.clicked.connect(self._add)
 
     def _lay_out(self) -> None:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(8)
-        grid.setColumnStretch(1, 1)
+        grid = in_grid(across=12, down=8, stretch=1)
         rows: tuple[tuple[str, QWidget], ...] = (
             (self.tr("Address"), self.address),
             (self.tr("Key"), self.key),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QTabWidget, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QTabWidget, QWidget
 
 from app.settings.entry import Page
 from app.settings.settings import SETTINGS, Settings
@@ -14,7 +14,7 @@ from app.views.settings.fields import OptionField
 from app.views.settings.generation import GenerationPage
 from app.views.settings.server import ServerPage
 from app.views.settings.tools import ToolsPage
-from app.views.widgets.boxes import in_column, in_row, wide
+from app.views.widgets.boxes import in_column, in_grid, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
@@ -142,11 +142,8 @@ class OptionPage(QWidget):
     def __init__(self, page: Page, parent: QWidget, introduction: str = "") -> None:
         super().__init__(parent)
         self.fields = {name: OptionField(each, self) for name, each in SETTINGS.items() if each.page == page}
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(4)
+        grid = in_grid(across=12, down=4, stretch=2)
         grid.setColumnMinimumWidth(0, _LABELS)
-        grid.setColumnStretch(2, 1)
         for place, field in enumerate(self.fields.values()):
             field.put_into(grid, _ROWS * place)
             grid.setRowMinimumHeight(_ROWS * place + 2, 4)

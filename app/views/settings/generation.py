@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QGridLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QLabel, QRadioButton, QVBoxLayout, QWidget
 
 from app.state.settings.generation import CONVERSATION, GENERATION, GenerationChoice
 from app.state.settings.presets import GenerationPreset, SavedItems, SystemPrompt, applied, fits
 from app.views.settings.fields import Field
 from app.views.settings.saved_items import SavedItemsBar
-from app.views.widgets.boxes import in_column, in_row
+from app.views.widgets.boxes import in_column, in_grid, in_row
 from app.views.widgets.theme import Theme
 from app.words.settings import drawing_words, prompt_text
 
@@ -65,11 +65,8 @@ class GenerationPage(QWidget):
 
     def _lay_out(self) -> None:
         which = in_row(self.own, self.model, self.new, ..., spacing=16)
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(4)
+        self._grid = in_grid(across=12, down=4, stretch=2)
         self._grid.setColumnMinimumWidth(0, _LABELS)
-        self._grid.setColumnStretch(2, 1)
         column = in_column(
             which,
             self._title(self.tr("Sampling")),

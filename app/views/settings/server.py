@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtGui import QIntValidator
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from app.settings.settings import Settings
 from app.system.translation import say
 from app.views.settings.connect import ConnectPart
 from app.views.settings.fields import mark
-from app.views.widgets.boxes import in_column
+from app.views.widgets.boxes import in_column, in_grid
 from engine.host import ServerFigures, ServerLine
 
 _LABELS = 140
@@ -70,11 +70,8 @@ class ServerPage(QWidget):
         self.key.editingFinished.connect(lambda: self.key_changed.emit(self.key.text().strip()))
 
     def _put(self) -> None:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(4)
+        grid = in_grid(across=12, down=4, stretch=2)
         grid.setColumnMinimumWidth(0, _LABELS)
-        grid.setColumnStretch(2, 1)
         rows = (
             (self.tr("Address"), self.hosts, self.tr("Other computers need the key; what they send is not encrypted")),
             (self.tr("Port"), self.port, ""),

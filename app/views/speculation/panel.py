@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPixmap, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from app.state.speculation.figures import Figures
 from app.state.speculation.lookahead import LookaheadNote
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
 from app.views.speculation.bars import PositionBars, TimeBar
-from app.views.widgets.boxes import in_column, in_row
+from app.views.widgets.boxes import in_column, in_grid, in_row
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.keys import settle_hover
 from app.views.widgets.labels import ElidedLabel, FixedHeightLabel
@@ -397,11 +397,7 @@ class CounterGrid(QWidget):
                 self.tr("Reading the prompt, and the first round. Known when the reply has ended."),
             ),
         }
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(4)
-        grid.setColumnStretch(0, 1)
+        grid = in_grid(across=12, down=4, stretch=0, margins=(0, 0, 0, 0), parent=self)
         self.values: dict[str, QLabel] = {}
         self._rows: dict[str, tuple[QLabel, QLabel]] = {}
         for row, (key, (word, help_text)) in enumerate(names.items()):

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QLabel, 
 from app.state.chat.rounds import Guess
 from app.state.chat.trace import TOP, Alternative, TokenRecord
 from app.system.translation import number, tr
-from app.views.widgets.boxes import in_column
+from app.views.widgets.boxes import in_column, in_grid
 from app.views.widgets.theme import RADIUS, Theme, keep_fixed
 from app.words.figures import SEPARATOR, UNKNOWN
 from engine import Origin
@@ -177,10 +177,7 @@ class TokenCard(QFrame):
 
     def _make_models(self) -> QGridLayout:
         """Return one line each: in German the names are too long for one."""
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(2)
-        grid.setColumnStretch(1, 1)
+        grid = in_grid(across=8, down=2, stretch=1)
         self.target, self.draft = QLabel(self), QLabel(self)
         for row, (word, value) in enumerate(((self.tr("Target"), self.target), (self.tr("Draft"), self.draft))):
             name = QLabel(word, self)
@@ -191,10 +188,7 @@ class TokenCard(QFrame):
         return grid
 
     def _make_alternatives(self) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(2)
-        grid.setColumnStretch(0, 1)
+        grid = in_grid(across=8, down=2, stretch=0)
         self.rows: list[tuple[QLabel, ShareBar, QLabel]] = []
         for row in range(TOP):
             name, bar, value = QLabel(self), ShareBar(self._theme, self), QLabel(self)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.state.chat.trace import TokenRecord
 from app.views.tokens.card import ShareBar, place_card, probability_words, token_words
-from app.views.widgets.boxes import in_column
+from app.views.widgets.boxes import in_column, in_grid
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import RADIUS, Theme, keep_fixed
 
@@ -83,10 +83,7 @@ class RoadCard(QFrame):
         self.own.toggled.connect(self._own_chosen)
 
     def _make_choices(self, record: TokenRecord) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(2)
-        grid.setColumnStretch(0, 1)
+        grid = in_grid(across=8, down=2, stretch=0)
         known = [other for other in record.alternatives if other.text is not None]
         for row, other in enumerate(known):
             name = token_words(other.token, other.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import EllipsisType
 from typing import NamedTuple, TypeVar
 
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 B = TypeVar("B", bound=QBoxLayout)
 Margins = tuple[int, int, int, int]
@@ -33,6 +33,19 @@ def in_column(
 ) -> QVBoxLayout:
     """Make a column of these parts."""
     return _filled(QVBoxLayout(parent) if parent is not None else QVBoxLayout(), parts, spacing, margins)
+
+
+def in_grid(
+    *, across: int, down: int, stretch: int, margins: Margins | None = None, parent: QWidget | None = None
+) -> QGridLayout:
+    """Make an empty grid. `across`, `down`: pixels between cells; `stretch`: the column that takes the room left."""
+    grid = QGridLayout(parent) if parent is not None else QGridLayout()
+    if margins is not None:
+        grid.setContentsMargins(*margins)
+    grid.setHorizontalSpacing(across)
+    grid.setVerticalSpacing(down)
+    grid.setColumnStretch(stretch, 1)
+    return grid
 
 
 def _filled(box: B, parts: tuple[Part, ...], spacing: int | None, margins: Margins | None) -> B:
