@@ -21,6 +21,8 @@ from engine import Cancelled, CancelToken, Translatable
 _MOST_NAMED = 100
 MOST_AT_ONCE = 100
 """The most chats that the window takes at once."""
+MOST_OPENED = 1_000
+"""The most messages of a chat that is shown at once: opening more would stop the window."""
 Came = Callable[[list[ConversationSummary]], None]
 
 
@@ -28,9 +30,9 @@ Came = Callable[[list[ConversationSummary]], None]
 class ImportReport:
     """Report the result of an import. `new`, `grown`, `known`, `damaged`: numbers of chats (`grown`: that went on).
 
-    `only`: the chat, where there was just one; `refused`: names of damaged ones, and why; `in_use`: those that went on
-    and that the window has, with the messages that are to be added there; `project`: that of the chats, which an
-    archive of a project names first.
+    `only`: the chat that is to be shown, where there was just one; `refused`: names of damaged ones, and why;
+    `in_use`: those that went on and that the window has, with the messages that are to be added there; `project`: that
+    of the chats, which an archive of a project names first.
     """
 
     new: int = 0
@@ -104,7 +106,8 @@ class ChatImport:
         came = report.new or report.project or report.grown or report.in_use
         if not (came or report.known or report.damaged or report.cancelled):
             raise ConversationRefused(plain_name(path.name), Translatable("it has no chats that Outrider can read"))
-        if report.new != 1 or report.grown or report.in_use:
+        large = report.only is not None and len(report.only) > MOST_OPENED
+        if report.new != 1 or report.grown or report.in_use or large:
             report.only = None
         return report
 

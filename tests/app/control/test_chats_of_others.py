@@ -13,6 +13,7 @@ import pytest
 from app.shell.chat_exports import ChatExports
 from app.shell.files import imports_menu
 from app.state.conversations.dropped import sort_out
+from app.store import other_programs
 from app.store.other_programs import MOST_AT_ONCE, ImportReport
 from helpers.campaigns import Campaign
 from helpers.decoding.scripted_decoder import Script
@@ -38,9 +39,16 @@ def _chat(number: int) -> dict[str, Any]:
     }
 
 
-def test_they_come_once_and_damaged_ones_are_named(open_window: OpenWindow, tmp_path: Path) -> None:
+def test_they_come_once_and_damaged_ones_are_named(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     window = open_window(Script(ECHO))
     one = tmp_path / "x.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(other_programs, "MOST_OPENED", 1)
+        one.write_text(json.dumps([_chat(0)]))
+        window.import_(one)
+    assert not questions(window), "one with too many messages is listed only"
     one.write_text(json.dumps([_chat(1)]))
     window.import_(one)
     assert questions(window) == ["Question <b>1</b>"], "the only one is shown"
@@ -53,7 +61,7 @@ def test_they_come_once_and_damaged_ones_are_named(open_window: OpenWindow, tmp_
     said = window.main.notice.text.text()
     assert said == ("2 chats imported. 1 chat was here already. 1 chat could not be read: Lost (it has no messages)")
     listed = [each for each in titles(window) if each.startswith("Chat")]
-    assert listed == ["Chat 3", "Chat 2", "Chat 1"]
+    assert listed == ["Chat 3", "Chat 2", "Chat 1", "Chat 0"]
     window.import_(one)
     assert window.main.notice.text.text() == "1 chat was here already."
     assert window.close()
