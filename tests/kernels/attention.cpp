@@ -61,9 +61,9 @@ struct Shape {
         cap = bias == 0.0f && chance.one_in(4) ? 20.0f : 0.0f;
         sinks = chance.one_in(4);
         mask_by_head = mask != Mask::none && chance.one_in(8);
-        no_number = chance.one_in(8);
+        no_number = !campaign.is_long && chance.one_in(8);  // Most would see it.
         window = chance.of<int64_t>({1, 31, 70, 512, 4096});
-        unseen = mask != Mask::none && chance.one_in(3) ? chance.among(0, positions - 1) : 0;
+        unseen = mask != Mask::none && chance.one_in(3) ? chance.among(0, campaign.is_long ? 70 : positions - 1) : 0;
     }
 
     /// Whether the kernels compute it: llama.cpp's own attention has other bits for other numbers of tokens.
