@@ -281,6 +281,21 @@ def test_closing_the_window_ends_a_sweep(open_window: OpenWindow, proof: Scripte
     assert not dialog.isVisible()
 
 
+def test_real_sweep(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    window = open_window(pair=demo_pair)
+    dialog = _sweep(window)
+    dialog.prompt.setPlainText("Tell me a story about a shy dragon.")
+    dialog.repeats.setCurrentIndex(0)
+    dialog.tokens.setCurrentIndex(0)
+    window.click(dialog.start)
+    run = _until_over(window, "sweep")
+    assert run.status == "done"
+    assert len(dialog.plot._points.data) == 17
+    assert run.report is not None
+    assert all(each.verdict in ("same", "near tie") for way in run.report.ways for each in way.equality)
+    assert dialog.doubts.isVisible(), "one turn is no more than a first look"
+
+
 def test_a_prompt_that_does_not_fit(open_window: OpenWindow, story_pair: Callable[..., tuple[Path, Path]]) -> None:
     window = open_window(pair=story_pair)
     dialog = _begun(window, "Once upon a time " * 2_000)
