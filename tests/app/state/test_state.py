@@ -170,6 +170,14 @@ def test_a_model_is_called_as_its_file_is(path: str, own: str, quantisation: str
     assert shown_name(ModelFile(Path(path), own, quantisation=quantisation)) == shown
 
 
+def test_drafts_that_do_not_fit_say_why() -> None:
+    models = ModelList(None)
+    models.set_found(Path("/models"), (model("a"), model("b")))
+    models.choose(target=model("a").path)
+    models.set_fits({model("a").path: Fit(True, "Same."), model("b").path: Fit(False, "Different tokens.")})
+    assert [line.problem for line in models.drafts()[3:]] == [None, "Different tokens."]
+
+
 def test_drafts_that_go_through_text_are_slower() -> None:
     models = ModelList(None)
     models.set_found(Path("/models"), (model("a"), model("b")))
