@@ -110,7 +110,6 @@ class Choices(QObject):
         self.changed.emit()
 
     def _build(self) -> None:
-        """Rebuild the choices, after a change of model or conversation."""
         speculation = {name: getattr(self._settings, name) for name in SPECULATION}
         self.defaults = GenerationChoice.from_mapping({**self._settings.sampling, **speculation})
         for_model = self._settings.model_choices.get(self._model)

@@ -179,7 +179,6 @@ class ModelController(QObject):
         self.list_changed.emit()
 
     def add_folder(self, folder: Path) -> None:
-        """Add a models folder, for later runs too."""
         self._tasks.start(self._add(folder))
 
     def remove_folder(self, folder: Path) -> None:

@@ -74,7 +74,6 @@ class DocumentVectors(QObject):
             self._timer.start()
 
     def stop(self) -> None:
-        """End it, for closing."""
         self._timer.stop()
         self._tasks.cancel()
 

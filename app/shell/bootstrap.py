@@ -189,7 +189,6 @@ def _build_theme(app: QApplication, settings: Settings, problems: list[Problem])
 def _build_models(
     loop: asyncio.AbstractEventLoop, bridge: EngineBridge, bundled: tuple[Path, Path] | None, settings: Settings
 ) -> ModelController:
-    """Build the controller of the models, with the selection of the last run."""
     listed = ModelList(bundled)
     listed.servers = read_servers(settings.servers)
     lost = _choose_as_before(listed, settings)

@@ -108,7 +108,6 @@ def _connect_chat(program: Program) -> None:
 
 
 def _connect_waiting(program: Program) -> None:
-    """Connect the messages that wait for the reply before them."""
     view, controller, conversations = program.window.waiting, program.controller, program.conversations
     waiting = controller.waiting
 
@@ -242,7 +241,6 @@ def answer(program: Program, call: Call) -> None:
 
 
 def _connect_models(program: Program, windows: LibraryWindows, proofs: Proofs) -> None:
-    """Connect the pickers, the library and dropped files."""
     window, bar, models, controller = program.window, program.window.bar, program.models, program.controller
     bar.target.chosen.connect(
         lambda key: models.choose_target(key) if isinstance(key, Path | Server) else bar.ask_for_server()

@@ -171,7 +171,6 @@ class SettingsWindows(QObject):
         bar.say("")
 
     def _keep(self, saved: SavedItems[Any]) -> None:
-        """Save the saved items in the settings."""
         if self.dialog is None:
             return
         name = "presets" if saved is self.dialog.generation.presets.saved else "prompts"
@@ -186,7 +185,6 @@ class SettingsWindows(QObject):
             self.import_(bar, path)
 
     def import_(self, bar: SavedItemsBar, path: Path) -> None:
-        """Import a file of presets or prompts, and report the result."""
         from app.words.settings import imported_words, refusal_words  # noqa: PLC0415 - with the dialog
 
         try:
@@ -212,7 +210,6 @@ class SettingsWindows(QObject):
             self.export(bar, path)
 
     def export(self, bar: SavedItemsBar, path: Path) -> None:
-        """Export the user's own items into a file, and report the result."""
         try:
             write_whole(path, bar.saved.export().encode())
         except OSError as error:
@@ -319,7 +316,6 @@ class ToolsControl(QObject):
         self._page: ToolsPage | None = None
 
     def attach(self, page: ToolsPage) -> None:
-        """Show the tools on this page."""
         self._page, desk = page, self._desk
         page.builtin_switched.connect(lambda name, on: desk.switch_builtin(name, on=on))
         page.folders_changed.connect(lambda folders: desk.choose(replace(desk.choice, folders=tuple(folders))))
@@ -337,7 +333,6 @@ class ToolsControl(QObject):
         desk.changed.connect(self.show)
 
     def show(self) -> None:
-        """Show the choice of tools, and their hosts."""
         page = self._page
         if page is not None:
             page.show_choice(self._desk.choice)

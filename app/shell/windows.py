@@ -295,7 +295,6 @@ class Windows:
 
     @classmethod
     def of(cls, program: Program) -> Windows:
-        """Return those of a program."""
         get_models = GetModelsWindows(program.downloads, program.models, program.window)
         return cls(
             CompareWindows(program.compare, program.theme, program.settings, program.window),
@@ -464,7 +463,6 @@ class GetModelsWindows(QObject):
             self.dialog.show_state(self.downloads.shown)
 
     def _measured(self) -> dict[str, tuple[float, float]]:
-        """Return the measured speeds of recommended targets that are here, by name."""
         found, models = {}, self._models.list.measured
         for pair in self.downloads.recommended.models if self.downloads.recommended is not None else ():
             repository, _, quantisation = pair.target.partition(":")
@@ -474,7 +472,6 @@ class GetModelsWindows(QObject):
         return found
 
     def _arrived(self, item: Download) -> None:
-        """Add the downloaded files to the models."""
         self._models.add_folder(item.files[0].parent)
 
     def _use(self, item: Download) -> None:

@@ -143,7 +143,6 @@ def _is_whole(mathml: Element, font: Font) -> bool:
 
 
 def _add(outline: QPainterPath, element: Element) -> None:
-    """Add the outline of an SVG element."""
     path = QPainterPath()
     path.setFillRule(outline.fillRule())
     if element.tag == "path":

@@ -63,7 +63,6 @@ class ServerControl(QObject):
         self._connect.follow()
 
     def attach(self, page: ServerPage) -> None:
-        """Show the server on this page."""
         self._page = page
         page.changed.connect(self._set)
         page.key_changed.connect(self._set_key)

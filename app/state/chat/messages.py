@@ -127,7 +127,6 @@ def _is_said(part: Part, text: str) -> bool:
 
 
 def _leaves(value: object) -> Iterator[str]:
-    """Return the texts and numbers within JSON."""
     if isinstance(value, Mapping):
         for each in value.values():
             yield from _leaves(each)

@@ -62,7 +62,6 @@ class LookaheadWatch:
         return True
 
     def clear(self) -> None:
-        """Reset the note: there is no reply yet."""
         self.begin()
         lookahead, has_draft = self._selection.lookahead, bool(self._selection.sources)
         if isinstance(self._selection.target, Server):

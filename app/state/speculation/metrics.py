@@ -163,7 +163,6 @@ class Metrics:
         self.clear()
 
     def clear(self) -> None:
-        """Reset the figures: there is no reply yet."""
         self._lookahead.clear()
         self._begin()
 
@@ -297,7 +296,6 @@ class Metrics:
 
     @property
     def empty(self) -> bool:
-        """Return True if there is no reply yet."""
         return not (self.running or self.rounds or self.emitted)
 
     def choose(self, selection: Selection) -> bool:

@@ -225,7 +225,6 @@ class MarkdownWriter(CodeWriter):
     # Text -------------------------------------------------------------------------------------------------------------
 
     def _open_block(self, cursor: QTextCursor, block: QTextBlockFormat, char: QTextCharFormat) -> None:
-        """Begin a new block at the end."""
         if self._fresh:
             cursor.setBlockFormat(block)
             cursor.setBlockCharFormat(char)
@@ -270,7 +269,6 @@ class MarkdownWriter(CodeWriter):
         yield from self._write_runs(cursor, node.runs, base)
 
     def _go_on(self, cursor: QTextCursor, glue: str, runs: tuple[Run, ...]) -> Iterator[None]:
-        """Write the rest of the paragraph that stands at the end."""
         base = cursor.blockCharFormat()
         cursor.insertText(glue.replace("\n", LINE_BREAK), base)
         if any(run.formula for run in runs):

@@ -161,7 +161,6 @@ class SpeculationPanel(ScrollPage):
         return inside
 
     def _make_lookahead(self, layout: QVBoxLayout) -> None:
-        """Create the line on the lookahead's state and reason, and on the source of the proposals."""
         self.lookahead = FixedHeightLabel([lookahead_words(note) for note in _NOTES])
         self.lookahead.setObjectName("lookahead")
         self.lookahead_source = QLabel()

@@ -197,7 +197,6 @@ class TokenLayer(QObject):
             self.point_at(index)
 
     def _go_lines(self, step: int) -> None:
-        """Move to the token above or below."""
         here = self.place_of(self._current or 0)
         x, y = here.left() + min(here.width() // 2, 3), here.center().y()
         for far in range(1, 9):

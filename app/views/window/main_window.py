@@ -134,7 +134,6 @@ class MainWindow(QMainWindow):
         return chat
 
     def _order_tabs(self) -> None:
-        """Order the controls for Tab from left to right, in whatever order they were made."""
         bar = self.bar
         stops = (
             *(bar.left_button, bar.target, bar.draft, bar.lookahead, bar.library_button, bar.tokens_button),
