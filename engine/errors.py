@@ -163,10 +163,7 @@ class TrainingError(EngineError):
 
 
 class InstallationDamaged(EngineError):
-    """Report files of the program that are missing or changed.
-
-    Attributes: missing, changed (their names); listed (the first few, each with its state), more (the others' number).
-    """
+    """Report damaged files: missing, changed (names); listed (the first, each with its state), more (further ones)."""
 
     ADVICE = "Reinstall Outrider from where you got it."
     SHOWN = 5

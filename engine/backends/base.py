@@ -23,10 +23,9 @@ Logits = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """Describe the rollback of a cache. `depth`: positions for a window, restore points for snapshots, else None.
+    """Describe a cache's rollback; `depth`: positions of a window, restore points of snapshots, else None.
 
-    any: to any length (attention cache). window: only the last `depth` positions (sliding layers). snapshots: to a
-    `mark`ed position; the tokens accepted since are replayed with the next forward (recurrent state). none: not at all.
+    any: to any length. window: the last `depth` positions. snapshots: to a `mark`, then replayed. none: not at all.
     """
 
     kind: Literal["any", "window", "snapshots", "none"]
@@ -172,10 +171,7 @@ class Backend(ABC):
 
     @property
     def batch_invariant(self) -> bool | None:
-        """Return True if a row of logits was found to be the same however many tokens were fed with it; None: unknown.
-
-        If False, a greedy reply with a draft may differ from plain decoding after two almost equal logits.
-        """
+        """Return True if logits do not depend on tokens beside (equal greedy replies), as measured; None: unknown."""
         return None if self.row_difference is None else self.row_difference == 0.0
 
     @property
@@ -220,10 +216,7 @@ class Backend(ABC):
         return True
 
     def keep_path(self, path: Sequence[int]) -> None:  # noqa: B027 - only where there are trees
-        """Append a path of the last tree to the cache: indices of tokens, from the first one on. Forget the rest.
-
-        The states of its tokens are passed on now (see `show_states`); none is computed again.
-        """
+        """Append a path of the last tree (indices, from the first on), whose states are shown now; forget the rest."""
 
     def mark(self) -> None:  # noqa: B027 - most caches need no mark
         """Promise that the next truncate will not go back before here. Costs something only if rewind is snapshots."""
@@ -232,18 +225,12 @@ class Backend(ABC):
         """Watch this token: once it is set, a forward may stop early, raising Cancelled. None: watch no longer."""
 
     def show_states(self, reader: StateReader | None) -> None:
-        """Pass the hidden states of every token to `reader`, from the next forward on. None: to nobody, at no cost.
-
-        Raises NotAvailable if they cannot be shown.
-        """
+        """Pass every token's states to `reader` from the next forward on; None: to nobody. Raises NotAvailable."""
         if reader is not None:
             raise NotAvailable(Translatable("Drafting with heads"), "{name} shows no hidden states.", name=self.name)
 
     def want_rows(self, bits: NDArray[np.uint64] | None) -> bool:
-        """Compute only wanted logits from now on, the others being minus infinity; return False if not supported.
-
-        `bits`: one bit for each 16 rows; it may change between forwards. None: all rows are wanted.
-        """
+        """Compute only rows of `bits` (one for 16; None: all), others minus infinity; return False if not supported."""
         return False
 
     def grow_context(self, context_length: int) -> bool:
@@ -271,18 +258,11 @@ class Backend(ABC):
         return None
 
     def append_part(self, part: CacheCopy) -> None:
-        """Put a copy of `copy_part` behind the cache. Raises BackendFailure; the cache is empty then.
-
-        It must have been copied at this position of the same text. Its content is checked first.
-        """
+        """Append a copy of this position of the same text, checked. Raises BackendFailure: the cache is empty then."""
         raise BackendFailure(Translatable("its cache cannot be restored"))
 
     def see(self, picture: Picture) -> list[int]:
-        """Return a picture's tokens: PictureTokens, and the tokens around them.
-
-        Feed each piece's positions to `forward` separately, without outputs. Raises NotAvailable if the
-        model has no vision, InvalidRequest.
-        """
+        """Return a picture's tokens, each piece to be fed alone without rows. Raises NotAvailable, InvalidRequest."""
         raise NotAvailable(Translatable("Reading pictures"), "{name} cannot see.", name=self.name)
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can

@@ -24,11 +24,7 @@ def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object]
 
 
 def describe_cache(backend: Backend, config: LoadConfig | None) -> str | None:
-    """Identify the content of a model's cache among those of other models for the same text.
-
-    That is the files, how they were loaded, the library, this program, and the processor: its kernels round.
-    None as of `describe_loaded`.
-    """
+    """Identify a cache's content by files, settings, library, program and processor; None as of `describe_loaded`."""
     loaded = describe_loaded(backend, config)
     if loaded is None or config is None:
         return None

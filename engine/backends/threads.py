@@ -60,10 +60,7 @@ class Meter:
             self._backend.truncate(0)
 
     def forward(self, n: int, before: int = 0) -> float:
-        """Return milliseconds of a forward of `n` tokens with n rows, which is taken back again.
-
-        `before`: so many that are not timed come first.
-        """
+        """Return ms of a forward of `n` tokens and rows, taken back; `before`: so many untimed ones come first."""
         for _ in range(before):
             self.forward(n)
         self._cancel.check("Measuring")

@@ -102,11 +102,7 @@ def _best_fixed(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str, A
 
 
 def _auto_to_best(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str, Any] | None:
-    """Return auto's speed over that of the best fixed lookahead.
-
-    Whoever wins among many has had luck too, so the best is chosen on odd turns (the first, the third, …) and compared
-    on even ones; with one turn only it is the same for both.
-    """
+    """Return auto's speed over the best fixed one's, chosen on odd turns (it had luck too), compared on even ones."""
     split = any(turn % 2 for _, turn in speeds[AUTO])
     best = _best_of(speeds, fixed, lambda turn: not split or turn % 2 == 0)
     found = [] if best is None else ratios(speeds[AUTO], speeds[best], lambda turn: not split or turn % 2 == 1)

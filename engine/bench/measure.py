@@ -100,11 +100,7 @@ Progress = Callable[[WaysProgress], bool | None]
 
 
 def measure(decoder: SpeculativeDecoder, wanted: BenchRequest, cancel: CancelToken, progress: Progress) -> Measured:
-    """Measure the ways in turns after a warm-up, and compare greedy replies.
-
-    Cancelled midway it returns the figures so far. Raises ModelNotLoaded, InvalidRequest, and Cancelled if nothing was
-    measured.
-    """
+    """Measure ways after a warm-up, compare greedy replies. Raises ModelNotLoaded, InvalidRequest; early Cancelled."""
     target = decoder.target
     if target is None:
         raise ModelNotLoaded("target")

@@ -151,11 +151,7 @@ def prepare(
     max_tokens: int | None = None,
     cancel: CancelToken | None = None,
 ) -> tuple[list[PreparedPrompt], list[LeftOut]]:
-    """Return the prompts as this target reads them, and those that it cannot answer.
-
-    A reply's length is the minimum of the prompt's own, `max_tokens` and the room in the context.
-    Raises InvalidRequest if nothing is left, Cancelled.
-    """
+    """Return prompts as a target reads them, and those left out. Raises InvalidRequest if none is left, Cancelled."""
     prepared: list[PreparedPrompt] = []
     left_out: list[LeftOut] = []
     for each in prompts:
@@ -213,10 +209,7 @@ def choose_sizes(
 
 @dataclass
 class Bench:
-    """Run the replies. `clock` gives seconds.
-
-    Attributes: decoder (loaded), ways, prompts, sampling (its seed is raised by one each turn; None: 0), cancel.
-    """
+    """Run replies of a decoder: ways, prompts, sampling (its seed grows by turns), cancel; `clock` in seconds."""
 
     decoder: SpeculativeDecoder
     ways: Sequence[Way]

@@ -162,11 +162,7 @@ def _overhead(
 
 
 def _first_kept(starts: Sequence[int], sizes: Sequence[int], overhead: float, limit: int) -> int:
-    """Index in `starts` of the first turn that stays, as it came about while the conversation grew.
-
-    Told from the sizes of the turns' contents and what the template adds to each; depends on earlier turns
-    only, so that it stays where it is until the context is full again.
-    """
+    """Return the index of the first kept turn by sizes and overhead of earlier turns, so it stays until full again."""
     first = 0
     for last, end in enumerate(starts):
         size = sum(sizes[starts[first] : end + 1]) + overhead * (end + 1 - starts[first])

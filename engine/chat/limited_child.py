@@ -70,11 +70,7 @@ class LimitedChild:
         self._ready = True
 
     def ask(self, request: Callable[[float], bytes], seconds: float, cancel: CancelToken | None) -> dict[str, Any]:
-        """Return its answer to a request, for which it may compute `seconds`, however busy the machine is.
-
-        `request` gives the message from that limit. Under "used" the answer has the seconds that it took of it.
-        Raises OutOfTime, ChatTemplateFailed, Cancelled.
-        """
+        """Return the answer, computed in so much of its time. Raises OutOfTime, ChatTemplateFailed, Cancelled."""
         if seconds <= 0:
             raise OutOfTime
         task = request(seconds)
@@ -105,10 +101,7 @@ class LimitedChild:
         self._watch.close()
 
     def _await(self, work: Callable[[], bytes | None], seconds: float, cancel: CancelToken | None) -> bytes | None:
-        """Run `work` on a thread; None if the child ends. Raises OutOfTime, Cancelled.
-
-        Reading a pipe cannot be given up, on Windows in no way at all, but the child can be ended.
-        """
+        """Run `work` on a thread, as pipes are uninterruptible; None if the child ends. Raises OutOfTime, Cancelled."""
         limit = monotonic() + seconds
         done: SimpleQueue[bytes | None] = SimpleQueue()
         thread = threading.Thread(target=_deliver, args=(work, done), name="outrider-render", daemon=True)

@@ -83,11 +83,7 @@ _known: WeakKeyDictionary[Tokenizer, tuple[tuple[str, ...], Lookalikes]] = WeakK
 
 
 def lookalikes_of(tokenizer: Tokenizer) -> Lookalikes:
-    """Return the markers that must stay text in the prompts of a model.
-
-    These are its control and unknown tokens, and user-defined ones that stand in its chat templates, as many families
-    mark thoughts and tool calls; of a pair such as <think> and </think> both.
-    """
+    """Return control and unknown tokens' markers, and user-defined ones in templates, pairs whole."""
     templates = tuple(tokenizer.chat_templates.values())
     kept = _known.get(tokenizer)
     if kept is None or kept[0] != templates:

@@ -84,11 +84,7 @@ class Grammar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GrammarRequest:
-    """Hold the inputs on which the grammar of a model's replies depends.
-
-    `tools`: descriptions of functions that the model was given; `thinking`: whether it may think; `options`: further
-    variables of the template by name.
-    """
+    """Hold what a grammar depends on: template, `tools` described, `thinking` allowed, further `options` by name."""
 
     template: str
     bos_token: str = ""
@@ -252,11 +248,7 @@ def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
 
 
 def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tuple[Grammar, Translatable | None]:
-    """Return the grammar of a template, and a note if it knows think tags alone.
-
-    `prompt_end`: the end of the prompt that the reply follows, where it is known. It decides whether the prompt opened
-    a thought, whatever the request says.
-    """
+    """Return a template's grammar, and a note if of think tags alone; `prompt_end` decides if a thought is open."""
     note = _WITHOUT_DOOR
     try:
         grammar, request = _open_with_tools(request)
@@ -277,11 +269,7 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
 
 
 def _open_with_tools(request: GrammarRequest) -> tuple[TemplateGrammar | None, GrammarRequest]:
-    """Return the grammar of a template, with the request for it: one tool that it cannot describe costs no other.
-
-    Such a tool is shown with one type for each parameter, or else without its parameters. Raises ChatTemplateFailed as
-    `open_grammar` does.
-    """
+    """Return grammar and request, an undescribable tool with simpler parameters or none. Raises ChatTemplateFailed."""
     try:
         return open_grammar(request), request
     except ChatTemplateFailed as error:

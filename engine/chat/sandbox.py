@@ -22,11 +22,7 @@ _CHANGES = ("append", "pop")
 
 
 def render(template: str, variables: Mapping[str, object]) -> str:
-    """Return the text of a template with these variables.
-
-    The template comes out of a model file and is untrusted: it runs in Jinja's immutable sandbox, without loaders.
-    Raises what the template makes it raise, of any kind.
-    """
+    """Return an untrusted template's text, in Jinja's immutable sandbox without loaders. Raises anything."""
     return _compiled(template).render(**_given(variables), range=_Range())
 
 

@@ -136,11 +136,7 @@ def thinking_input(wanted: ThinkingMode, tokenizer: Tokenizer, renderer: Rendere
 
 
 def thought_end(tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput, known: Sequence[str] = ()) -> list[int]:
-    """Return the tokens that end a thought and begin the answer, as the chat template writes them between the two.
-
-    `given`: what the template read; `known`: markers that end a thought, for a template that leaves thoughts out.
-    Raises TextNotEncodable, Cancelled.
-    """
+    """Return tokens between thought and answer, by template or `known` markers. Raises TextNotEncodable, Cancelled."""
     template = choose_template(tokenizer.chat_templates, given)
     end = None if template is None else _written_end(template, tokenizer, renderer, given)
     if end is None:

@@ -1,7 +1,4 @@
-"""Run the command line: parse the arguments, run the command, and end with its exit code.
-
-Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
-"""
+"""Run the command line; exit codes: 0 done, 2 unusable (one line on stderr), 3 damaged installation, 130 cancelled."""
 
 from __future__ import annotations
 

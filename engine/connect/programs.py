@@ -388,10 +388,7 @@ def yaml_with(path: Path, top: Mapping[str, str]) -> str:
 
 
 def yaml_list_with(path: Path, key: str, item: Mapping[str, Any], head: Mapping[str, str]) -> str:
-    """Return the text of a YAML file with an item in the list `key`; '' for a file that is a list itself.
-
-    An item whose first member is the same is replaced. `head`: what a new file begins with. Raises InvalidRequest.
-    """
+    """Return a YAML file's text with an item in list `key` ('': itself), replacing its like. Raises InvalidRequest."""
     lines = _yaml_lines(path)
     if not any(line.strip() for line in lines):
         lines = [*(f"{name}: {json.dumps(value)}" for name, value in head.items()), *([f"{key}:"] if key else [])]

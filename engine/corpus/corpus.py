@@ -127,11 +127,7 @@ class Corpus:
         return Passage(longest, tuple((tokens, place) for length, tokens, place in found if length >= longest - 1))
 
     def update(self, texts: Texts, encode: Encode, *, cancel: CancelToken | None = None) -> None:
-        """Make it hold exactly these texts: reads those that are new or have another version, takes others away.
-
-        Raises Cancelled; what was read until then is kept. A text that cannot be read or encoded is left out. Raises
-        OSError where the folder cannot be written.
-        """
+        """Hold exactly these texts, rereading changed ones; unreadable ones are left out. Raises Cancelled, OSError."""
         with self._changing:
             have = {key: (segment, doc) for segment in self._segments for key, doc in segment.documents.items()}
             wanted: dict[str, str] = {}

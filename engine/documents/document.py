@@ -45,10 +45,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Hold the text of a document. `kind`: "PDF", "Word" …; `pages`: their number, 0 for none.
-
-    `notes`: sentences on what could not be read; `scanned`: pages that are pictures without text.
-    """
+    """Hold a document's text: `kind`, number of `pages`, `notes` on unread parts, `scanned` pages without text."""
 
     name: str
     kind: str

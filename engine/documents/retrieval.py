@@ -82,10 +82,7 @@ class ReadyDocuments:
         self._index = PartIndex(self._parts)
 
     def chosen_for(self, question: str, room: int, known: Collection[str]) -> dict[ReadyDocument, list[int]]:
-        """Return the parts that fit a question, by document, without those already `known`.
-
-        Short documents are given whole. Where nothing is known yet and no word fits, long ones by their beginnings.
-        """
+        """Return fitting unknown parts by document: short ones whole, else by words, at first by beginnings."""
         most = min(_WHOLE_SHARE * room, _MOST_WHOLE) / max(len(self.documents), 1)
         short = {each for each in self.documents if each.tokens <= most}
         found = self._found(question, _letters(room - sum(each.tokens for each in short)))

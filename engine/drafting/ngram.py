@@ -58,11 +58,7 @@ _AUTO = NgramOptions(allowance=2.0, allowance_share=0.01)
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Hold a match: the last `length` tokens of the text also precede each of `places`, at least nearly.
-
-    A place is the index of the token after the match there. Before the first place the match is `length` tokens long;
-    before the others, at most one token shorter.
-    """
+    """Hold `length` last tokens found before the first of `places` (the next index), one less before others."""
 
     length: int
     places: list[int]

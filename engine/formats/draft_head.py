@@ -49,11 +49,7 @@ def readable_states(architecture: str, layers: int) -> frozenset[int]:
 
 
 def covers(vocabulary: Vocabulary, rows: int) -> bool:
-    """Return True if an output layer of so many rows, without a tokenizer, may be one for a target's vocabulary.
-
-    It was copied from the target's, so it has a row for each token with a text. The padding may be longer or shorter:
-    a file may lack some of it, or all if the layer was padded to a multiple of 64.
-    """
+    """Return True if an output layer of so many rows may be the vocabulary's, its padding (to 64) longer or shorter."""
     if rows <= vocabulary.size:
         return rows >= len(np.trim_zeros(vocabulary.fingerprints, "b"))
     return rows % _PADDED_TO == 0 < vocabulary.size % _PADDED_TO and rows < vocabulary.size + _MOST_PADDING

@@ -32,10 +32,7 @@ class ModelLock:
 
     @contextmanager
     def use(self, token: CancelToken, message: str, reply: ReplyRef | None = None) -> Iterator[None]:
-        """Work with the models within; `token` ends the work and is cleared behind it.
-
-        Raises DecoderBusy with the message where others use or change the models, NotAvailable in a forked process.
-        """
+        """Use models within; `token` ends it, cleared behind. Raises DecoderBusy(message), NotAvailable (forked)."""
         check_not_forked()
         with self._changed:
             if self._token is not None or self._changer is not None:
@@ -165,11 +162,7 @@ class RunningReply(Generator[Event, bool | None, None]):
             self._events.close()
 
     def settle(self, press: Callable[[], bool]) -> None:
-        """Bring the reply to its end; its remaining events are kept for its consumer.
-
-        `press` cancels it and tells whether it goes on; it is called before each step. Raises DecoderBusy from inside
-        a step of the reply itself.
-        """
+        """End the reply by `press` before each step, keeping its events. Raises DecoderBusy within a step."""
         with self._step():
             try:
                 while press():

@@ -57,12 +57,7 @@ class AheadDrafting:
 
 
 def overlap_pays(overlap: Overlap, target: Backend, draft: Backend | None) -> bool:
-    """Return True where drafting should overlap.
-
-    'auto': where the two compute in different places, or on cores enough for both at once.
-
-    Sharing cores, the draft would only slow the target down; and a forward of microseconds is not worth a thread.
-    """
+    """Return True to overlap; 'auto': if both have places or cores of their own, and forwards are long enough."""
     if draft is None or overlap != "auto":
         return draft is not None and overlap == "on"
     if target.device != draft.device:

@@ -20,11 +20,7 @@ _SEED_BITS = 53
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Hold one reply to be written: its prompt, sources and verifier, and its end.
-
-    `answer_now`: set by another thread to end the reasoning; `seed`: of the draws; `started`: the time of the request;
-    `plain_tokens_per_second`: measured, or None.
-    """
+    """Hold a reply's prompt, sources, verifier, end; `answer_now` ends thoughts; `plain_tokens_per_second`: or None."""
 
     target: Backend
     reading: Reading

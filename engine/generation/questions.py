@@ -28,10 +28,7 @@ class ReadPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Infill:
-    """Hold the texts around a gap that is to be filled: `before` and `behind` it.
-
-    `begun`: how the text of the gap begins; `files`: names and texts of other files of the same work.
-    """
+    """Hold a gap's texts: `before`, `behind`, its `begun` text, and other `files` by name."""
 
     before: str
     behind: str

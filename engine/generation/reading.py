@@ -287,11 +287,7 @@ def _without_end(request: GenerationRequest, ends: frozenset[int]) -> Generation
 def turn_end_of(
     tokenizer: Tokenizer, ends: AbstractSet[int], thought_ends: Sequence[str], renderer: Renderer
 ) -> TurnEnd:
-    """Find the ends of a model's replies, once for its template. Raises Cancelled.
-
-    `ends`: its own end tokens; `thought_ends`: markers that end a thought only. `renderer`: of the call that this is a
-    part of.
-    """
+    """Find replies' ends, once a template, beside `ends` and without `thought_ends`. Raises Cancelled."""
     template = tokenizer.chat_template
     if template is None:
         return _NOTHING

@@ -28,11 +28,7 @@ from engine.translatable import Translatable
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Hold the loaded models, and the statistics of their replies.
-
-    `past`: the figures of all replies of this target so far. `knowledge`: of their costs and of what was accepted,
-    where the lookahead is 'auto'. `corpus`: the user's own texts, in the target's tokens.
-    """
+    """Hold loaded models, figures of `past` replies, `knowledge` for 'auto', and the user's texts as `corpus`."""
 
     target: Backend
     sources: tuple[Source, ...] = ()

@@ -84,11 +84,7 @@ def same_tokens(target: Vocabulary, head: Vocabulary) -> bool:
 
 
 def find_heads_of(target: Path) -> list[Path]:
-    """List the files that may hold heads for a target: its own, if there are MTP layers in it, then files beside it.
-
-    Of a target in a folder they are the folder itself and the folders with heads beside it and in it; of a GGUF file,
-    also those with Medusa heads beside it. Only the beginnings of files are read; what cannot be read is left out.
-    """
+    """List files that may hold a target's heads by their beginnings: its own, beside it, in its folder."""
     try:
         if target.is_dir():
             own = [target] if brings_mtp(target) else []

@@ -108,11 +108,7 @@ def find_preset(name: str) -> Preset:
 
 
 def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | None, SpeculationConfig, SamplingConfig]:
-    """Return target, draft (None if no model drafts), and the settings of a preset.
-
-    The models are looked for in `folder`; without one in the Hugging Face cache.
-    Raises UnknownPreset, FolderUnreadable, ModelFileBroken (which says what is missing and how to get it), LoadFailed.
-    """
+    """Return a preset's target, draft, settings. Raises UnknownPreset, FolderUnreadable, ModelFileBroken and so on."""
     preset = find_preset(name)
     found = match_presets((preset,), folder)[0]
     if found.problem is not None or found.target is None:

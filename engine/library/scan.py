@@ -49,10 +49,9 @@ _known: dict[str, Entry] = {}
 
 
 def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tuple[ModelFile, ...]:
-    """Return every model in a folder and its subfolders, sorted by name; unusable ones have a `problem`.
+    """Return a folder's models by name, unusable ones with `problem`; unchanged ones from a cache.
 
-    Hidden folders are skipped, links are followed, each file is listed once. Unchanged files are not read again (by a
-    cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
+    Hidden folders are skipped, links followed, files listed once. Raises FolderUnreadable, Cancelled.
     """
     found = find_models(folder, cancel=cancel)
     scan = _Scan(LibraryCache(expanded(folder)), cancel)

@@ -52,10 +52,7 @@ class FoundModel:
 
 
 def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[FoundModel]:
-    """Find model candidates in a folder and its subfolders; links are followed, each file is listed once.
-
-    Hidden folders are left out, but for those in which other programs keep models. Raises FolderUnreadable, Cancelled.
-    """
+    """Find candidates, links followed, hidden folders but known ones skipped. Raises FolderUnreadable, Cancelled."""
     root = expanded(folder)
     _check_folder(root)
     walk = _Walk(cancel)

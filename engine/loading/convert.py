@@ -20,10 +20,9 @@ _MEMORY = 4 * 2**30
 
 
 def convert_pickled(source: Path, out: Path, cancel: CancelToken) -> int:
-    """Write the tensors of a pickled file, `.bin` or `.pt`, to a new safetensors file; return their number.
+    """Write a pickled file's tensors to a new safetensors file, whole or not; return their number.
 
-    Raises InvalidRequest (a wrong name for `out`, or there is one already), ModelNotSupported (code, or no weights),
-    ModelFileBroken, LoadFailed, NotAvailable, Cancelled. `out` is written whole or not at all.
+    Raises InvalidRequest (name), ModelNotSupported (code), ModelFileBroken, LoadFailed, NotAvailable, Cancelled.
     """
     if out.suffix.lower() != ".safetensors":
         raise InvalidRequest("The new file must end in .safetensors, not {name}.", name=out.name)

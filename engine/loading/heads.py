@@ -99,11 +99,7 @@ def _files(path: Path) -> list[Path]:
 def open_found_heads(
     config: LoadConfig, target: Backend, method: str, cancel: CancelToken
 ) -> tuple[Source | None, tuple[str, ...]]:
-    """Return the first fitting heads of those inside a target or beside it; or None, and the reasons against them.
-
-    `config`: how the target was loaded. `method`: the heads are for this draft method, "auto": for any.
-    Raises Cancelled.
-    """
+    """Return the first fitting heads (of `method`) in a target or beside it, or None and reasons. Raises Cancelled."""
     reasons: list[str] = []
     for path in find_heads_of(config.path):
         try:

@@ -167,10 +167,7 @@ def open_backend(
     progress: Callable[[str, float], None] | None = None,
     cancel: CancelToken | None = None,
 ) -> Backend:
-    """Check a model file and load it. `progress` receives the stage (checking, loading) and a fraction 0..1.
-
-    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
-    """
+    """Check and load a file; `progress`: stage and 0..1. Raises LoadFailed and its kinds, NotAvailable, Cancelled."""
     path = expanded(config.path)
     if not path.exists():
         raise ModelFileBroken(path, Translatable("there is no such file."))

@@ -1,7 +1,4 @@
-"""Run the child's side of the trial: load an unknown model and take it through the steps of a chat.
-
-If llama.cpp ends the process, that is the answer. Otherwise one line on the standard output gives the verdict.
-"""
+"""Take an unknown model through a chat's steps in a child: one line of verdict, or llama.cpp ends it."""
 
 from __future__ import annotations
 

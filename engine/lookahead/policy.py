@@ -429,11 +429,7 @@ class AutoLookahead(LookaheadPolicy):
         return len(likely)
 
     def _find_out(self, chosen: int) -> int:
-        """Choose a trial instead of the best round, or the best: if nothing pays, a short draft, new ones first.
-
-        Otherwise a source unused for long, or the next larger K, or after a surprise plain decoding (twice: the first
-        such round takes longer).
-        """
+        """Choose a trial or the best: short drafts if none pays, else unused sources, larger K, plain if surprised."""
         belief, costs, other = self._belief, self._belief.costs, None
         rival, is_due = belief.rival(self._round)
         if belief.seen and not costs.knows(1):

@@ -19,11 +19,7 @@ _MOST_CALLS = 8
 
 
 class CallGuess:
-    """Follow the calls of one reply.
-
-    `make`: returns the masks of a call that is written in this way; `ends`: the tokens that end a reply. Attribute:
-    missed, whether nothing was guessed since the target's vocabulary would have had to be read first (`prepare`).
-    """
+    """Follow a reply's calls by masks of `make`; `ends`: end tokens. Attribute: missed (vocabulary not read yet)."""
 
     def __init__(
         self, make: Callable[[CallKind], ReplyMasks], tokenizer: Tokenizer, vocab_size: int, ends: frozenset[int]

@@ -31,11 +31,7 @@ class Thought:
 
 @dataclass(slots=True)
 class _Step:
-    """Hold one position of the path: behind so many tokens. `mask` None: not computed yet.
-
-    `inside`: the grammar reads from here on; `held`: the end of the thought's text, which may begin a marker;
-    `taken`: the grammar holds the token before.
-    """
+    """Hold a position: `mask` (None: not yet), `inside` the grammar, `held` thought's end, token `taken` by it."""
 
     inside: bool
     held: str = ""

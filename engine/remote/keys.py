@@ -21,11 +21,7 @@ _first: dict[str, str] = {}
 
 
 def server_key(address: str | None = None, *, bound: bool = False) -> str | None:
-    """Return the key for a server: that of the keyring for its address, else that of the environment, else None.
-
-    The key of the environment is for the server of OUTRIDER_API_KEY_ADDRESS alone, where that is set; `bound`: only
-    where it is. Raises InvalidRequest if that is no address.
-    """
+    """Return the key for an address, of keyring or environment (its address, if `bound`). Raises InvalidRequest."""
     kept = None if address is None else _kept(_root(address))
     given, place = os.environ.get(ENVIRONMENT) or None, os.environ.get(ITS_ADDRESS)
     if kept or given is None:
@@ -46,11 +42,7 @@ def keep_hub_token(token: str) -> bool:
 
 
 def key_to_send(address: str, key: str | None) -> str | None:
-    """Return the key that a server is sent, if any: `key`, "" for none; None: the one that is kept for it.
-
-    A key of the environment without an address is sent to the server that is asked first, and to no other one.
-    Raises InvalidRequest for a key that none can be.
-    """
+    """Return the key to send ("": none, None: the kept one), the environment's to one server. Raises InvalidRequest."""
     if key is not None:
         return check_key(key) or None
     found = server_key(address, bound=True)

@@ -74,13 +74,7 @@ class EngineThread:
     async def reply(
         self, request: GenerationRequest, client: str, model: str, context: ReplyContext, in_tokens: InTokens
     ) -> AsyncGenerator[list[Event], None]:
-        """Yield the events of a reply, grouped as they came, once it is this client's turn.
-
-        Closing it early ends the reply.
-
-        `in_tokens`: says the request in the model's tokens. Raises TooMany, and what loading the model and the decoder
-        raise.
-        """
+        """Yield a reply's grouped events in turn; closing ends it. Raises TooMany, errors of loading and decoding."""
         events, cancel = GatheredEvents(), CancelToken()
 
         def write(decoder: SpeculativeDecoder, between: Between) -> None:

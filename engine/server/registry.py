@@ -69,11 +69,7 @@ class ModelRegistry:
         return self._decoder_name if self._decoder is not None else ""
 
     def find(self, name: str, *, embeds: bool = False) -> str:
-        """Return the name of the model that is meant: where none is named, the loaded one or else the first.
-
-        Of one model alone any name is meant: programs ask for those of a cloud, and some for two. Raises NoSuchModel;
-        InvalidRequest where the model does not do that.
-        """
+        """Return the meant model: any name if but one can, the first if none. Raises NoSuchModel, InvalidRequest."""
         if not name:
             if self.loaded and not embeds:
                 return self.loaded

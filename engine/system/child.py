@@ -33,10 +33,7 @@ def child_command(hidden: str, argument: str = "") -> list[str]:
 
 
 def start_child(command: list[str], *, errors: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start a child whose input and output are pipes; `errors`: the target of its standard error. Raises OSError.
-
-    It stands in a process group of its own: Ctrl+C in a terminal reaches the parent alone, which decides what ends.
-    """
+    """Start a child with pipes in a process group of its own (Ctrl+C reaches the parent alone). Raises OSError."""
     apart: dict[str, Any] = {} if sys.platform == "win32" else {"process_group": 0}
     return subprocess.Popen(
         command,
@@ -60,11 +57,7 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
 
 
 def ask_child(command: list[str], memory: int, check: Callable[[], None], request: bytes | None = None) -> bytes | None:
-    """Return all that a child says until it ends; None if it took more memory than so many bytes.
-
-    `request`: its input; `check`: called all the time, and may raise an error, which ends it. Raises OSError
-    where it cannot be started.
-    """
+    """Return a child's output, None over its memory; `check`, called all the time, may raise. Raises OSError."""
     process = start_child(command)
     watch = MemoryWatch(process, memory)
     try:

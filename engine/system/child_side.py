@@ -30,11 +30,7 @@ Tell = Callable[[Mapping[str, Any]], None]
 
 
 def answer_parent(answer: Callable[[dict[str, Any], bytes, Tell], None], memory: int) -> int:
-    """Answer one request within limits, and give the exit code; `memory`: bytes that answering may take.
-
-    A request has what is asked, with the "seconds" that each part of the answer may take, and bytes. `answer` tells
-    the parts.
-    """
+    """Answer a request within limits (its "seconds" a part, `memory`) by `answer`; give the exit code."""
     out = own_output()
     be_harmless()
     write_message(out, b"{}")

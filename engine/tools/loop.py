@@ -79,11 +79,7 @@ ToolEvent = ToolCallAsked | ToolCallStarted | ToolCallEnded | ToolsEnded
 def planned_calls(
     reply: GenerationResult | Message, toolbox: Toolbox, before: Sequence[Message] = ()
 ) -> tuple[PlannedCall, ...]:
-    """Return the calls of a reply, each with its tool.
-
-    `before`: the conversation before the reply. A call that repeats the last one there is not made again at once: small
-    models do that rather than read its result, and answer after a hint.
-    """
+    """Return a reply's calls with tools; one that repeats the last (small models do) gets a hint instead."""
     return tuple(_planned(call, toolbox, before) for call in reply.tool_calls)
 
 

@@ -191,10 +191,7 @@ class AssistantHead(_Head):
 
 
 class BlockHead(_Head, BlockLayers):
-    """Compute a block with a head from a GGUF file of the architecture `dflash`: DFlash, DFlash2, or DSpark.
-
-    DSpark's distributions are chained within the block along the likeliest tokens, whatever is drawn.
-    """
+    """Compute a block of a `dflash` file: DFlash, DFlash2, or DSpark, chained along the likeliest tokens."""
 
     first = 0
 

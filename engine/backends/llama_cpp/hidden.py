@@ -109,11 +109,7 @@ class HiddenRows:
         self._switch(on=True)
 
     def unmarked(self, count: int, n_outputs: int) -> int:
-        """Prepare a decode of `count` tokens, of which the last `n_outputs` are to have rows of logits.
-
-        Returns of how many of the first ones there must be no row: of none where states behind the norm are read,
-        which llama.cpp hands out of tokens with a row alone, and only of all or none.
-        """
+        """Prepare a decode; return how many first tokens have no row: none where states behind the norm are read."""
         if NORMED not in self._layers:
             return count - n_outputs
         self._set_normed(on=count <= MOST_ROWS and count - n_outputs <= _MOST_UNASKED)

@@ -193,11 +193,7 @@ def free_card_memory() -> int | None:
 
 
 def _spare_software_driver() -> None:
-    """Disable Vulkan's fused operations if Mesa's software driver is the card.
-
-    Some of llama.cpp's fused ones crash in it (Mesa 22.3), and without them it is not slower. llama.cpp looks at the
-    variable when the first model is loaded.
-    """
+    """Disable Vulkan's fused operations, before the first load, in Mesa's driver, where some crash (Mesa 22.3)."""
     if any("llvmpipe" in text for text in _card_facts("ggml_backend_dev_description")):
         os.environ.setdefault("GGML_VK_DISABLE_FUSION", "1")
 

@@ -42,10 +42,7 @@ class Projector:
         self._cut: OrderedDict[int, Any] = OrderedDict()
 
     def tokens(self, picture: Picture) -> list[int]:
-        """Return a picture's tokens. Raises LoadFailed, NotAvailable, InvalidRequest, and the errors of decoding.
-
-        May be called on another thread than that of the model.
-        """
+        """Return a picture's tokens, on any thread. Raises LoadFailed, NotAvailable, InvalidRequest, decoding's."""
         with self._lock:
             number = picture.number
             if number not in self._known:

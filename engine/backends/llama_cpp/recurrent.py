@@ -69,11 +69,7 @@ def state_bytes(model: Any) -> int:
 
 
 def worth_saving(model: Any) -> bool:
-    """Return True if copying the state and back takes less time than the forward that it saves.
-
-    A copy and a forward are both bound by the memory they go through, so the sizes tell, and the same at every start,
-    where a measurement would not.
-    """
+    """Return True if copying the state is quicker than the forward it saves, by sizes: both are bound by memory."""
     return state_bytes(model) <= int(llama_cpp.llama_model_size(model))
 
 

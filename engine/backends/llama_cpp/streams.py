@@ -294,11 +294,7 @@ class LlamaCppStream(Backend):
 
 
 def open_streams(base: LlamaCppBackend, batcher: StreamBatcher, count: int) -> list[Backend] | None:
-    """Return streams of a loaded model: they have its weights, and a cache each. None if there cannot be any.
-
-    That is so of recurrent models, where memory is short, and where the logits of a token depend on what is computed
-    beside it: replies would depend on each other then. Their caches are all empty.
-    """
+    """Return empty streams sharing a model's weights; None if recurrent, short of memory, or rows depend on others."""
     config = base.config
     if config is None or base.rewind.kind != "any" or base.batch_invariant is False:
         return None

@@ -35,10 +35,7 @@ characters pass and 40,000 end the process on the usual stack of 8 MiB (measured
 
 
 class LlamaCppTokenizer:
-    """Convert text to token ids and back (see engine.backends.base.Tokenizer), as long as the model is loaded.
-
-    Once its model is freed it raises BackendClosed. `vocabulary`: by the header of its file, where that was read.
-    """
+    """Convert text and tokens while the model is loaded, else BackendClosed; `vocabulary`: by its header, if read."""
 
     def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:
         self._changed = threading.Condition()

@@ -139,11 +139,7 @@ def _own_layer(layer: Any) -> Any:
 
 
 def next_room(room: int, needed: int, device: torch.device) -> int:
-    """Return the next room in tokens, if there is room for `room` and `needed` have to fit.
-
-    Twice as much where room costs nothing until it is used; an eighth more on devices, which lend all at once. Either
-    way a token is copied a few times in all, however many follow.
-    """
+    """Return the next room: doubled where unused room is free, an eighth more on devices."""
     return max(_FIRST, needed, 2 * room if _is_paged(device) else room + room // 8)
 
 

@@ -51,12 +51,7 @@ class CacheUse:
 
 
 def find_way(model: Any, embeddings: int) -> CacheUse:
-    """Return the best way that gives the rows that the model gives without a cache.
-
-    `embeddings`: token ids that it can read.
-
-    Raises LooksAhead, NotNumbers, and whatever the model raises where it cannot even be run without a cache.
-    """
+    """Return the best way whose rows equal those without cache. Raises LooksAhead, NotNumbers, the model's errors."""
     takes = frozenset(inspect.signature(model.forward).parameters)
     tokens = [(7919 * index + 13) % embeddings for index in range(_COUNT)]
     whole = Recomputing(model, takes)

@@ -221,10 +221,7 @@ class Eagle3Layers(EagleLayers):
 
 
 class Eagle2Layers(EagleLayers):
-    """Compute an EAGLE-1 or EAGLE-2 head: it continues the features, which the target's output layer reads.
-
-    A feature is a state behind the target's last norm; what leaves the head's last layer takes the place of the next.
-    """
+    """Compute an EAGLE-1 or -2 head: features behind the target's norm, continued by the last layer's output."""
 
     prefix = "layers.{}."
 

@@ -66,10 +66,7 @@ def load_model(
     progress: Callable[[float], None] | None,
     cancel: CancelToken | None,
 ) -> LoadedModel:
-    """Load a model. `progress` receives a fraction 0..1.
-
-    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
-    """
+    """Load a model; `progress`: 0..1. Raises every kind of LoadFailed, NotAvailable, Cancelled."""
     try:
         model_class, config = model_class_of(folder, read_config(folder))
         files = read_safetensors_model(folder)

@@ -84,10 +84,7 @@ class LayerForLater(torch.nn.Module):
     def forward(
         self, tokens: torch.Tensor, states: torch.Tensor, places: torch.Tensor, mask: torch.Tensor | None
     ) -> torch.Tensor:
-        """Append the entries of tokens, from the states before them; return the normed output: (tokens, width).
-
-        `places`: the positions that their keys turn by; `mask`: which entries each of them sees, None: all.
-        """
+        """Append tokens' entries at `places`, seeing by `mask` (None: all); return normed output (tokens, width)."""
         embedding = self._target.embeddings if self._embedding is None else self._embedding
         embedded = self.token_norm(embedding[tokens].to(states.dtype))
         hidden = self.projection(torch.cat([embedded, self.state_norm(states)], dim=1))[None]
@@ -107,11 +104,7 @@ class LayerForLater(torch.nn.Module):
 
 
 class MtpLayers(HeadLayers):
-    """Compute MTP layers (see engine.backends.heads.HeadLayers): one again and again, or one a token.
-
-    Of several, layer k makes the entry of the token at p from layer k - 1's state at p - 1, so its first entry stands k
-    places behind the first layer's.
-    """
+    """Compute MTP layers, one repeated or one a token: layer k reads layer k - 1's state, so begins k places later."""
 
     method = "mtp"
 

@@ -39,11 +39,7 @@ class ModelTokenizer(Tokenizer, Protocol):
 
 
 def open_tokenizer(folder: Path, config: Any, vocab_size: int, template: str | None = None) -> ModelTokenizer:
-    """Return the tokenizer in a folder. `config`: the model's configuration; `vocab_size`: rows of its logits.
-
-    `template`: a chat template in place of those in the folder. Raises ModelFileBroken if its tokenizer cannot be
-    read.
-    """
+    """Return a folder's tokenizer for rows of logits, with another `template` if given. Raises ModelFileBroken."""
     try:
         present = sorted(_FILES & {entry.name for entry in folder.iterdir()})
     except OSError:
@@ -76,12 +72,7 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int, template: str | N
 
 
 def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
-    """Return the tokenizer of the class that the folder names.
-
-    It is of the general class where that one is not part of the library.
-
-    `own_class`: whether there is a tokenizer.json, which says everything that the general class needs.
-    """
+    """Return the named tokenizer class, or the general one if it is unknown; `own_class`: tokenizer.json is there."""
     try:
         return transformers.AutoTokenizer.from_pretrained(
             folder, config=config, local_files_only=True, trust_remote_code=False, mistral_format=False

@@ -17,10 +17,7 @@ Content = int | float | bool | str | None
 
 
 class Value(NamedTuple):
-    """Hold a metadata value. `kind`: its type, for an array that of the elements; `length`: elements, -1 for a scalar.
-
-    `piece`: the number of a long list among the KnownPieces that the header was read with, else 0.
-    """
+    """Hold a value: `kind` (elements' in arrays), `length` (-1: scalar), `piece` (its KnownPieces number, else 0)."""
 
     kind: int
     content: Content

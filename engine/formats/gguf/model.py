@@ -211,11 +211,7 @@ def _with_snapshots(architecture: str, state: int, size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Hold the memory of a model beside its weights.
-
-    `elements`: numbers in the cache for each token of context, `row`: in one row of it; `exact`: whether these are
-    float32. `scores`: bytes of attention scores for each token; `state`: bytes of recurrent state.
-    """
+    """Hold `elements` cached a token, in `row`s, `exact` (float32); bytes of `scores` a token and of `state`."""
 
     elements: int = 0
     row: int = 0
@@ -247,11 +243,7 @@ def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
 
 
 def _cache(number: Numbers, shared: Sequence[int], widest: int) -> tuple[int, int]:
-    """Return the numbers in the cache for each token, and the length of their shortest row.
-
-    `shared`: key heads of each layer; `widest`: numbers in a head, where the header does not say it. Layers with a
-    window keep all of their cache, so that it can go back. Source: llama.cpp's cache (llama-kv-cache.cpp).
-    """
+    """Return cached numbers a token and their shortest row, windows kept whole (llama.cpp's llama-kv-cache.cpp)."""
     keys, values = number("attention.key_length") or widest, number("attention.value_length") or widest
     kept = keys, values
     narrow = number("attention.key_length_swa") or keys, number("attention.value_length_swa") or values

@@ -175,11 +175,7 @@ def _check(folder: Path, shapes: Mapping[str, tuple[int, ...]], wanted: Mapping[
 
 
 def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
-    """Return the head of a folder, its tensors checked against its configuration.
-
-    `target_layers`: layers of the target, where the configuration does not say which of them it reads.
-    Raises ModelFileBroken, ModelNotSupported.
-    """
+    """Return a folder's checked EAGLE head for `target_layers`. Raises ModelFileBroken, ModelNotSupported."""
     settings = _settings(read_json(folder / "config.json"))
     files = read_safetensors_model(folder)
     names = {name: short for name in files.tensors if (short := _short(name)) not in _UNUSED}

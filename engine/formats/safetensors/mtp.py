@@ -156,11 +156,7 @@ def _check_numbers(folder: Path, tensors: Mapping[str, StoredTensor], layer: Mtp
 
 
 def _check_block(folder: Path, tensors: Mapping[str, StoredTensor], layer: MtpLayer, depth: int) -> None:
-    """Check a block against the most similar one of the target's own layers: it is of the same kind.
-
-    Experts may be stored otherwise there, and a layer without them may be all that the target has: what the backend
-    needs in the end is looked at when it builds the block.
-    """
+    """Check a block against its most alike own layer; experts may be stored otherwise, which building it checks."""
     own = _most_alike(layer.block, _own_layers(tensors, depth))
     sparse = [any(_EXPERT.search(name) for name in names) for names in (own, layer.block)]
     for short, name in own.items():

@@ -124,11 +124,7 @@ def is_there(path: Path) -> bool:
 
 
 def read_safetensors_model(folder: str | Path) -> SafetensorsModel:
-    """Return the tensors of a model: one file, or the parts that an index names.
-
-    Raises ModelFileBroken (a part is missing or damaged, the index does not fit the parts), ModelNotSupported (weights
-    that are pickled, which can run code, or none at all).
-    """
+    """Return the tensors of a file or an index's parts. Raises ModelFileBroken, ModelNotSupported (pickled, none)."""
     folder = Path(folder)
     weight_map = None
     if is_there(folder / SINGLE):

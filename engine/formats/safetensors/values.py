@@ -33,11 +33,7 @@ _EIGHT_BITS = _eight_bits()
 
 
 def read_rows(path: Path, tensor: StoredTensor, first: int, count: int) -> NDArray[np.float32]:
-    """Return rows of a matrix, or a vector as the only one: float32, shape (count, columns).
-
-    Raises ModelFileBroken, ModelNotSupported (other numbers than floating point of 16 bits or more, and F8_E4M3),
-    OSError.
-    """
+    """Return rows as float32 (count, columns), a vector as one. Raises ModelFileBroken, ModelNotSupported, OSError."""
     kind = _TYPES.get(tensor.dtype)
     if kind is None:
         raise ModelNotSupported(
