@@ -231,7 +231,7 @@ def _read(text: str) -> dict[str, Any]:
 def _quoted(name: str, text: str) -> str:
     longest = max(map(len, _TICKS.findall(text)), default=0)
     fence = "`" * max(_LEAST_FENCE, longest + 1)
-    return f"File: {name}\n{fence}{_language(name)}\n{text}\n{fence}"
+    return f"File: {name}\n{fence}{_LANGUAGES.get(name.rpartition('.')[2].lower() if '.' in name else '', '')}\n{text}\n{fence}"
 
 
 _LANGUAGES = {
@@ -240,7 +240,3 @@ _LANGUAGES = {
     "kt": "kotlin", "swift": "swift", "php": "php", "sql": "sql", "html": "html", "css": "css", "xml": "xml",
     "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "ini": "ini", "csv": "csv", "tex": "latex",
 }  # fmt: skip
-
-
-def _language(name: str) -> str:
-    return _LANGUAGES.get(name.rpartition(".")[2].lower() if "." in name else "", "")

@@ -46,7 +46,7 @@ _LONGEST_WAY = 64
 def snapshot_depth(model: Any, batch_size: int) -> int:
     """Return the snapshots to ask for, 0 if none or too large; fewer than `batch_size`, as llama.cpp asserts."""
     state = state_bytes(model)
-    if not state or not _recurrent(model):
+    if not state or not bool(llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model)):
         return 0
     affordable = int(llama_cpp.llama_model_size(model)) // (_SHARE * state)
     return max(0, min(_DEPTHS.get(text_entry(model, "general.architecture"), 0), affordable, batch_size - 2))
@@ -152,7 +152,3 @@ class RecurrentState:
             return held
         self.clear()
         return 0
-
-
-def _recurrent(model: Any) -> bool:
-    return bool(llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model))
