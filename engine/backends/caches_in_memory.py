@@ -23,10 +23,9 @@ _SHARE = 4
 
 
 class SavedCaches(CacheKeeper):
-    """Keep copies of one backend's cache, those last used, `most_bytes` of them at most.
+    """Keep a backend's last used caches in `most_bytes`.
 
-    Attributes: most_bytes; disk (where it looks for what it has no copy of, None: nowhere); worth (the tokens from
-    which on a copy is made, and brought back).
+    Attributes: most_bytes; disk (asked for others, or None); worth (least tokens of a copy).
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, disk: DiskCaches | None = None) -> None:

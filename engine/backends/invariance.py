@@ -43,10 +43,9 @@ def note_row_difference(backend: Backend, config: LoadConfig, cancel: CancelToke
 
 
 def measure_row_difference(backend: Backend) -> float | None:
-    """Return the largest difference of a token's logits, fed as the last of five and alone behind the other four.
+    """Return a logit's largest difference, fed as the last of five or alone; None: too short, or no numbers.
 
-    0.0: not in one bit. None: the context is too short, or the logits are no numbers. Feeds six tokens (nine where the
-    cache cannot go back), and leaves the cache empty. Raises BackendFailure, Cancelled.
+    Feeds six tokens (nine where the cache cannot go back), then empties it. Raises BackendFailure, Cancelled.
     """
     count = min(_TOKENS, backend.context_length)
     if count < 2:

@@ -79,10 +79,9 @@ def candidates(usual: int) -> list[int]:
 
 
 def choose_threads(backend: Backend, meter: Meter, budget_s: float, *, drafts: bool = False) -> int:
-    """Leave the model with the number of threads that is clearly the quickest, for verification or for drafts.
+    """Set the clearly quickest threads, for verifying or drafts, by lowest times in turns. Raises Cancelled.
 
-    All are measured in turns, and the lowest times count. It is the usual one where the budget did not suffice, beside
-    other programs, and for a tiny model. Raises Cancelled.
+    The usual number stays over budget, beside other programs, and for tiny models.
     """
     usual = best = default_threads(backend.weight_bytes)
     others, end, times = OtherPrograms(), meter.clock() + budget_s, dict[tuple[int, int], float]()

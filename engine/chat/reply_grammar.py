@@ -50,11 +50,7 @@ class SeenCall(NamedTuple):
 
 
 class ParsedText(NamedTuple):
-    """Hold the parts of a text. `place`: the part that more text continues; `last`: the last part so far.
-
-    `settled`: how many characters have become part of one; `whole`: whether all of it was understood, otherwise these
-    are the parts of its longest beginning that was.
-    """
+    """Hold a text's parts: `place` grows, `last` so far; `settled` characters; `whole`: all was understood."""
 
     reasoning: str = ""
     content: str = ""
@@ -66,11 +62,7 @@ class ParsedText(NamedTuple):
 
 
 class Grammar(Protocol):
-    """Part a text.
-
-    Attributes: begun (the end of the prompt that it expects); ends (the markers before which parts end); plain (whether
-    a reply that begins with a letter is content, as far as none of their first characters comes).
-    """
+    """Part a text. Attributes: begun (the prompt's expected end); ends (markers); plain (letters begin content)."""
 
     begun: str
     ends: Ends

@@ -309,7 +309,7 @@ def _measure(decoder: SpeculativeDecoder, wanted: _Wanted, cancel: _LastingToken
         elif progress.stage == "measuring" and progress.done == 0 and sizes is not None:
             said = perf_counter()
             say(
-                f"{progress.total} replies of up to {sizes.max_tokens} tokens, each measured {('once' if sizes.repeats == 1 else f'{sizes.repeats} times')}: "
+                f"{progress.total} replies of up to {sizes.max_tokens} tokens, each measured {_times(sizes.repeats)}: "
                 f"about {_duration(sizes.seconds)}. Ctrl+C stops and shows the results so far."
             )
         elif progress.stage == "measuring" and left is not None and perf_counter() - said >= _EVERY_S:
@@ -319,6 +319,10 @@ def _measure(decoder: SpeculativeDecoder, wanted: _Wanted, cancel: _LastingToken
 
     sizes = (wanted.repeats, wanted.max_tokens, wanted.raw)
     return run_measurement(decoder, BenchRequest(wanted.prompts, ways, wanted.sampling, *sizes), cancel, note)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _duration(seconds: float) -> str:

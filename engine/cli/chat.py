@@ -24,7 +24,7 @@ from engine.cli.arguments.replies import add_reply_options, reply_options, syste
 from engine.cli.arguments.tools import add_tool_options, named_tools, opened_tools
 from engine.cli.arguments.words import in_options
 from engine.cli.cancellable import EXIT_CANCELLED, EXIT_DONE, run_cancellable
-from engine.cli.common import add_sampling_options
+from engine.cli.common import add_sampling_options, write_file
 from engine.cli.generate import figures_line
 from engine.cli.tool_calls import TerminalCalls
 from engine.decoder import SpeculativeDecoder
@@ -35,7 +35,6 @@ from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.messages.parts import ImagePart
 from engine.options import GenerationOptions, check_names
-from engine.system.files import write_whole
 from engine.tools.permissions import Permissions
 from engine.tools.servers import permissions_file
 from engine.tools.toolbox import Toolbox
@@ -106,10 +105,9 @@ class _NotSet(EngineError):
 
 
 class Chat:
-    """Hold a conversation.
+    """Hold a conversation: history, documents, images (of the next question).
 
-    Attributes: history (its messages), documents (from which it is answered), images (of the next question).
-    In a terminal questions are asked for, and errors are said; of a pipe each line is a question, and an error ends it.
+    A terminal is asked, and told errors; of a pipe each line is a question, and an error ends it.
     """
 
     def __init__(
@@ -362,10 +360,7 @@ class Chat:
         if not self.history:
             raise InvalidRequest("There is no message to write yet.")
         text = json.dumps([message.to_dict() for message in self.history], ensure_ascii=False, indent=1)
-        try:
-            write_whole(path, (text + "\n").encode())
-        except OSError as error:
-            raise InvalidRequest(f"Cannot write {path}: {error.strerror or error}.") from None
+        write_file(path, (text + "\n").encode())
         self._own = path
         self._tell(f"{len(self.history)} messages are in {path}.")
 

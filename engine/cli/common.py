@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,11 @@ from engine.loaded import load
 from engine.messages.tools import Tool, freeze_tools
 from engine.options import load_config
 from engine.sampling_rules import RULES
-from engine.system.files import expanded
+from engine.system.files import expanded, write_whole
 
 if TYPE_CHECKING:
     from rich.status import Status
+    from rich.table import Table
 
 
 def add_loading_options(
@@ -67,6 +68,14 @@ def read_text(path: Path) -> str:
         raise InvalidRequest(f"Cannot read {path}: {reason}.") from None
 
 
+def read_json_file(path: Path) -> Any:
+    """Return the JSON of a file. Raises InvalidRequest."""
+    try:
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{path} is not JSON: {error}.") from None
+
+
 def read_constraint(schema: Path | None, grammar: Path | None) -> Constraint | None:
     """Return the constraint of a JSON schema or Lark grammar file; None without. Raises InvalidRequest."""
     path = schema or grammar
@@ -98,6 +107,24 @@ def load_named(
     return decoder
 
 
+def folded_table(columns: Sequence[str], title: str | None = None, right: Sequence[str] = ()) -> Table:
+    """Return a table whose cells fold, the columns `right` to the right."""
+    from rich.table import Table  # noqa: PLC0415 - JSON needs none
+
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold", justify="right" if column in right else "left")
+    return table
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all. Raises InvalidRequest."""
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise InvalidRequest(f"Cannot write {path}: {error.strerror or error}.") from None
+
+
 def shown_in(status: Status) -> Callable[[LoadProgress], None]:
     """Return the display of a load's progress."""
     return lambda progress: status.update(
@@ -124,10 +151,7 @@ def read_tools(path: Path | None) -> tuple[Tool, ...]:
     """Return the functions that a file lists as JSON; () without a file. Raises InvalidRequest."""
     if path is None:
         return ()
-    try:
-        listed = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest(f"{path} is not JSON: {error}.") from None
+    listed = read_json_file(path)
     if not isinstance(listed, list):
         raise InvalidRequest(f"{path} must contain a JSON list of functions.")
     try:

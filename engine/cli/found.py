@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.common import folded_table
 from engine.cli.models import model_details, model_to_dict, shown
 from engine.formats.model_file import ModelFile
 from engine.library.other_programs import FoundPlace, described, find_elsewhere
@@ -54,12 +55,8 @@ def _to_dict(found: Described, models: Sequence[ModelFile], pairs: Pairs) -> dic
 
 
 def _print(found: Described, best: Pair | None, console: Console) -> None:
-    from rich.table import Table  # noqa: PLC0415 - JSON needs none
-
     for place, listed in found:
-        table = Table(title=f"{place.program}: {shown(str(place.folder))}", title_justify="left")
-        for column in ("model", "details", "problem"):
-            table.add_column(column, overflow="fold")
+        table = folded_table(("model", "details", "problem"), f"{place.program}: {shown(str(place.folder))}")
         for model in listed:
             problem = f"[red]{shown(model.problem)}[/red]" if model.problem else ""
             table.add_row(shown(model.name), "" if model.problem else model_details(model), problem)

@@ -29,7 +29,7 @@ from engine.cli.arguments.models import (
 from engine.cli.arguments.prompts import read_messages, read_text_argument, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
 from engine.cli.cancellable import EXIT_CANCELLED, EXIT_DONE, run_cancellable
-from engine.cli.common import add_sampling_options
+from engine.cli.common import add_sampling_options, write_file
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
 from engine.decoder import SpeculativeDecoder
 from engine.documents.document import Document
@@ -40,7 +40,6 @@ from engine.generation.responder import Responder
 from engine.messages.message import Message
 from engine.messages.parts import ImagePart
 from engine.remote.address import is_server_address
-from engine.system.files import write_whole
 
 if TYPE_CHECKING:
     from engine.remote.client import RemoteDecoder
@@ -124,10 +123,7 @@ class _Output:
         from engine.proof.content import describe_reply, make_proof  # noqa: PLC0415 - where it is asked for
 
         made = make_proof(describe_reply(self.decoder, prompt, result, sources, self.options | further))
-        try:
-            write_whole(self.proof, made)
-        except OSError as error:
-            raise InvalidRequest(f"Cannot write {self.proof}: {error.strerror or error}.") from None
+        write_file(self.proof, made)
 
     def _tell(self, result: GenerationResult) -> None:
         """Print a reply's notes and figures at once: the models may be measured afterwards."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.common import folded_table
 from engine.formats.model_file import ModelFile
 from engine.library.heads import judge_heads
 from engine.library.pairs import Pair, Pairs, judge_models
@@ -99,11 +100,7 @@ def _how(pair: Pair) -> str:
 
 
 def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
-    from rich.table import Table  # noqa: PLC0415 - JSON needs none
-
-    table = Table(title=f"Models in {shown(str(folder))}", title_justify="left")
-    for column in ("model", "details", "size, memory needed"):
-        table.add_column(column, overflow="fold")
+    table = folded_table(("model", "details", "size, memory needed"), f"Models in {shown(str(folder))}")
     broken = any(model.problem for model in models)
     if broken:
         table.add_column("problem", overflow="fold")
@@ -134,11 +131,7 @@ def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, consol
     if len(targets) < 2:
         console.print("There are no two models that can be paired.")
         return
-    from rich.table import Table  # noqa: PLC0415 - JSON needs none
-
-    table = Table(title="Best draft for each target", title_justify="left")
-    for column in ("target", "best draft", "why"):
-        table.add_column(column, overflow="fold")
+    table = folded_table(("target", "best draft", "why"), "Best draft for each target")
     for target in targets:
         best = pairs.best.get(target.path)
         if best is None:
@@ -156,11 +149,7 @@ def _print_heads(models: Sequence[ModelFile], folder: Path, console: Console) ->
     judged = {model.path: judge_heads(model, models) for model in models if model.usable}
     if not any(judged.values()):
         return
-    from rich.table import Table  # noqa: PLC0415 - JSON needs none
-
-    table = Table(title="Draft heads", title_justify="left")
-    for column in ("target", "heads", "why"):
-        table.add_column(column, overflow="fold")
+    table = folded_table(("target", "heads", "why"), "Draft heads")
     for target in models:
         for fit in judged.get(target.path, ()):
             colour = "green" if fit.fits else "red"

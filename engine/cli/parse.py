@@ -11,15 +11,15 @@ from typing import Any
 from engine.chat.render import keep_warm, release
 from engine.chat.reply_grammar import GrammarRequest, usable_grammar
 from engine.chat.reply_parts import ReplyParser, ReplyParts
+from engine.cli.arguments.prompts import read_input
 from engine.cli.cancellable import EXIT_DONE
-from engine.cli.common import read_tools
-from engine.errors import InvalidRequest, NotAvailable
+from engine.cli.common import read_text, read_tools
+from engine.errors import NotAvailable
 from engine.loaded import load
 from engine.messages.tools import described
 from engine.translatable import Translatable
 
 _EFFORTS = ("low", "medium", "high")
-_MOST_BYTES = 2**28
 _CONTEXT = 64
 
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         thinking=args.thinking != "off",
         options={"reasoning_effort": args.thinking} if args.thinking in _EFFORTS else {},
     )
-    reply = _read(sys.stdin.buffer.read(_MOST_BYTES), "The reply on standard input")
+    reply = read_input()
     keep_warm(run)
     try:
         grammar, note = usable_grammar(request)
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 def _template(args: argparse.Namespace) -> tuple[str, str, str]:
     """Return the chat template, and the texts of the begin and the end token."""
     if args.template is not None:
-        return _read(_contents(args.template), str(args.template)), "", ""
+        return read_text(args.template), "", ""
     with load(args.target, context_length=_CONTEXT) as decoder:
         tokenizer = None if decoder.target is None else decoder.target.tokenizer
         if tokenizer is None or tokenizer.chat_template is None:
@@ -79,20 +79,6 @@ def _template(args: argparse.Namespace) -> tuple[str, str, str]:
                 Translatable("Parting the replies of this model"), Translatable("it has no chat template.")
             )
         return tokenizer.chat_template, tokenizer.bos_token, tokenizer.eos_token
-
-
-def _contents(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidRequest(f"Cannot read {path}: {error.strerror or error}.") from None
-
-
-def _read(data: bytes, what: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidRequest(f"{what} is not UTF-8 text.") from None
 
 
 def _to_dict(parts: ReplyParts) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from engine.bench.recommended import recommended
 from engine.cancel import CancelToken
 from engine.cli.cancellable import run_cancellable
+from engine.cli.common import folded_table
 from engine.cli.get import open_hubs
 from engine.hub.recommend import Machine, Recommendation
 from engine.system.machine import available_memory
@@ -66,11 +67,9 @@ def _run(args: argparse.Namespace, cancel: CancelToken) -> int:
 
 def _print_table(found: Sequence[Recommendation]) -> None:
     from rich.console import Console  # noqa: PLC0415 - JSON needs none
-    from rich.table import Table  # noqa: PLC0415 - as above
 
-    table = Table(title="Models that fit (all figures are estimates)", title_justify="left")
-    for column in ("target, draft", "for", "disk, memory, context", "tokens/s"):
-        table.add_column(column, overflow="fold")
+    title = "Models that fit (all figures are estimates)"
+    table = folded_table(("target, draft", "for", "disk, memory, context", "tokens/s"), title)
     for each in found:
         place = "card" if each.on_card else "memory"
         speed = f"{each.plain:.1f} plain\n{each.drafted:.1f} with draft" if each.plain else "not known"

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.cancel import CancelToken
 from engine.cli.cancellable import run_cancellable
+from engine.cli.common import folded_table
 from engine.cli.get import open_hubs
 from engine.errors import InvalidRequest
 from engine.hub.hubs import first_that_answers
@@ -61,12 +62,9 @@ def _to_dict(found: FoundRepository) -> dict[str, Any]:
 def _print_table(found: tuple[FoundRepository, ...]) -> None:
     from rich.console import Console  # noqa: PLC0415 - JSON needs none
     from rich.markup import escape  # noqa: PLC0415 - as above
-    from rich.table import Table  # noqa: PLC0415 - as above
 
     console = Console(file=sys.stdout)
-    table = Table()
-    for column in ("repository", "downloads", "licence", "quantisations"):
-        table.add_column(column, overflow="fold", justify="right" if column == "downloads" else "left")
+    table = folded_table(("repository", "downloads", "licence", "quantisations"), right=("downloads",))
     for each in found:
         licence = escape(each.licence) + (" (gated)" if each.gated else "")
         table.add_row(escape(each.name), f"{each.downloads:,}", licence, escape(", ".join(quantisations_of(each))))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from engine.cli.common import folded_table
 from engine.errors import InvalidRequest
 from engine.library.housekeeping import StoredModel, stored_models
 
@@ -56,13 +57,10 @@ def to_dict(stored: StoredModel) -> dict[str, Any]:
 
 def _print_table(found: Sequence[StoredModel]) -> None:
     from rich.console import Console  # noqa: PLC0415 - JSON needs none
-    from rich.table import Table  # noqa: PLC0415 - as above
 
     from engine.cli.models import shown  # noqa: PLC0415 - as above
 
-    table = Table()
-    for column in ("model", "size", "last used", "needed by"):
-        table.add_column(column, overflow="fold", justify="right" if column == "size" else "left")
+    table = folded_table(("model", "size", "last used", "needed by"), right=("size",))
     for each in found:
         used = "not recorded" if each.used is None else f"{each.used.astimezone():%Y-%m-%d}"
         keeper = f"\n[dim]kept by {each.kept_by}[/dim]" if each.kept_by else ""

@@ -17,7 +17,7 @@ from engine.chat.render import Renderer
 from engine.chat.template import PromptText, choose_template, render_cut, render_prompt
 from engine.chat.thinking import EFFORTS, Thinking, opens_thought, template_thinking
 from engine.cli.cancellable import EXIT_DONE
-from engine.cli.common import read_text
+from engine.cli.common import read_json_file, read_text
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest, ModelNotLoaded
 from engine.formats.turns import named_by_template
@@ -146,10 +146,7 @@ def _objects(path: Path | None) -> Sequence[Mapping[str, Any]]:
     """Return the objects of a JSON list in a file; nothing without a file. Raises InvalidRequest."""
     if path is None:
         return ()
-    try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest(f"{path} is not JSON: {error}.") from None
+    data = read_json_file(path)
     if not isinstance(data, list) or not data or not all(isinstance(each, Mapping) for each in data):
         raise InvalidRequest(f"{path} must contain a JSON list of objects.")
     return data

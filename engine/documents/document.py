@@ -21,11 +21,7 @@ _LONGEST_NAME = 300
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Hold a piece of a document: its text as paragraphs with a blank line between them, tables as Markdown.
-
-    `at`: the number of its page or slide, or the name of its sheet, chapter or file; `headings`: those above it, the
-    outermost first.
-    """
+    """Hold a piece: paragraphs, tables as Markdown; `at`: its page, slide, sheet …; `headings`, outermost first."""
 
     text: str
     place: Place = ""

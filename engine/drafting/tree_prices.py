@@ -35,10 +35,9 @@ class Chances(Protocol):
 
 
 class TreePrices:
-    """Price a round's time, and choose by it. Tokens beside the first path are leaves.
+    """Price a round's time; tokens beside the first path are leaves.
 
-    `siblings`: returns, by a source's name, the chances of a token whose earlier siblings were all rejected, by the
-    draft's share for it of the probability that those left.
+    `siblings`: by a source's name, the chances of a token whose earlier siblings were rejected, by its share.
     """
 
     def __init__(self, siblings: Callable[[str], Chances]) -> None:

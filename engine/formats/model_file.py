@@ -110,10 +110,9 @@ class ModelFile:
         return sampling_of(self.recommended)
 
     def context_held(self, wanted: int | None = None) -> int:
-        """Return the context length in tokens with which it is loaded for this wish, as both backends calculate it.
+        """Return the context for a wish, as both backends do; None: the trained length within a tenth of free memory.
 
-        None: the trained length, limited to a tenth of the free memory, but at least 8,192. Between these it is a power
-        of two, so that small changes of the free memory change nothing.
+        Between 8,192 and that it is a power of two, so that small changes of the memory change nothing.
         """
         most = self.context_length or (DEFAULT_CONTEXT if self.file_format == "gguf" else None)
         if wanted is not None or most is None:

@@ -87,10 +87,9 @@ def _no_reply() -> None:
 
 
 class RunningReply(Generator[Event, bool | None, None]):
-    """Yield the events of a reply, as a generator that another thread may bring to its end.
+    """Yield a reply's events, as a generator that another thread may end.
 
-    Its steps wait for each other. A consumer whose reply was ended from outside is given the rest of its events: the
-    last is Finished, with the finish reason 'cancelled', or the step raises Cancelled.
+    Steps wait for each other; a reply ended so gives its rest, Finished with 'cancelled', or raises Cancelled.
     """
 
     def __init__(self, begin: Callable[[ReplyRef], Generator[Event, bool | None, None]]) -> None:

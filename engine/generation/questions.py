@@ -14,11 +14,7 @@ from engine.messages.picture import Picture
 
 @dataclass(frozen=True, slots=True)
 class ReadPrompt:
-    """Hold the prompt of a conversation as the model reads it.
-
-    `text`: with the texts of its control tokens; `markers`: where these are, as (begin, end) of the text; `tokens`:
-    how many tokens it has; `notes`: what the chat template made change in the conversation, in sentences.
-    """
+    """Hold a prompt as read: `text` with control tokens at `markers` (begin, end), number of `tokens`, `notes`."""
 
     text: str
     markers: tuple[tuple[int, int], ...]

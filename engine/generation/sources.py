@@ -45,11 +45,7 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Proposing:
-    """Hold the drafter and the policy of one reply.
-
-    Attributes: method (its name for the result); lookahead (that of the result); drafter; policy; overlap (True if the
-    drafter works ahead); notes (sentences on a shape of trees that cannot be had).
-    """
+    """Hold a reply's method and lookahead (for the result), drafter, policy, overlap (works ahead), notes on trees."""
 
     method: str
     lookahead: Lookahead

@@ -42,10 +42,9 @@ _MOST_JUDGED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Judge a draft for a target, with the reason in a sentence or two for a person.
+    """Judge a draft, with a reason in sentences. `fits`: one vocabulary; `through_text`: translated, slower.
 
-    `fits`: they share a vocabulary. `through_text`: they do not, but proposals can be translated through text, which
-    is slower. `head`: the draft is heads for this draft method; '': it is a model.
+    `head`: the draft is heads for this draft method; '': it is a model.
     """
 
     fits: bool

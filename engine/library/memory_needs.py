@@ -22,11 +22,7 @@ _KEEP_STATES = ("eagle2", "eagle3", "mtp")
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeeds:
-    """Hold the estimated bytes of a model. `context_length`: tokens that it is loaded for.
-
-    `weights`, `cache` (keys and values of so many tokens), `working` (activations, attention scores, recurrent
-    state, states that draft heads keep); `on_gpu`: how much of the weights and the cache goes to a graphics card.
-    """
+    """Hold estimated bytes for `context_length` tokens: weights, cache, working space and states, of these `on_gpu`."""
 
     weights: int
     cache: int

@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_cache_path, user_data_path
+
 from engine.cancel import CancelToken
 from engine.errors import FolderUnreadable, LoadFailed
 from engine.formats.model_file import ModelFile, printable, problem_of
@@ -141,11 +143,9 @@ def _ollama() -> Iterator[FoundPlace]:
 
 
 def _jan_roots() -> list[Path]:
-    data = _data_folder()
+    data = user_data_path(roaming=True)
     roots = [expanded(os.environ["JAN_DATA_FOLDER"])] if os.environ.get("JAN_DATA_FOLDER") else []
-    settings = [data / "Jan", data / "jan.ai.app"]
-    settings += [_config_folder() / "Jan"]
-    for place in settings:
+    for place in (data / "Jan", data / "jan.ai.app", _config_folder() / "Jan"):
         named = small_json(place / "settings.json").get("data_folder")
         roots += [expanded(named)] if isinstance(named, str) and named else []
     return _there([*roots, data / "Jan" / "data", _config_folder() / "Jan" / "data", Path.home() / "jan"])
@@ -219,7 +219,7 @@ def _kobold_settings(root: Path, seen: set[str]) -> Iterator[NamedModel]:
 
 def _llama_cpp() -> Iterator[FoundPlace]:
     named = os.environ.get("LLAMA_CACHE")
-    for folder in _there([expanded(named) if named else _cache_folder() / "llama.cpp"]):
+    for folder in _there([expanded(named) if named else user_cache_path() / "llama.cpp"]):
         yield FoundPlace("llama.cpp", folder, tuple(_llama_cpp_models(folder)))
 
 
@@ -334,23 +334,5 @@ def _scalars(text: str) -> dict[str, str]:
     return found
 
 
-def _data_folder() -> Path:
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support"
-    if sys.platform == "win32":
-        return Path(os.environ.get("APPDATA", home))
-    return expanded(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-
-
 def _config_folder() -> Path:
     return expanded(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-
-
-def _cache_folder() -> Path:
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home))
-    return expanded(os.environ.get("XDG_CACHE_HOME") or home / ".cache")

@@ -92,9 +92,14 @@ class PresetFiles:
     problem: str | None = None
 
 
+@cache
 def all_presets() -> tuple[Preset, ...]:
     """Return every preset, the bundled pair first."""
-    return _load()
+    folder = files("resources").joinpath("presets")
+    data = json.loads(folder.joinpath("presets.json").read_text(encoding="utf-8"))
+    sources = json.loads(folder.joinpath("facts.json").read_text(encoding="utf-8"))["sources"]
+    models = {name: _model(name, entry) for name, entry in data["models"].items()}
+    return tuple(_preset(entry, models, sources) for entry in data["presets"])
 
 
 def find_preset(name: str) -> Preset:
@@ -195,26 +200,9 @@ def _key(name: str) -> str:
 # Reading ------------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _load() -> tuple[Preset, ...]:
-    folder = files("resources").joinpath("presets")
-    data = json.loads(folder.joinpath("presets.json").read_text(encoding="utf-8"))
-    sources = json.loads(folder.joinpath("facts.json").read_text(encoding="utf-8"))["sources"]
-    models = {name: _model(name, entry) for name, entry in data["models"].items()}
-    return tuple(_preset(entry, models, sources) for entry in data["presets"])
-
-
 def _model(name: str, entry: dict[str, Any]) -> PresetModel:
-    least, most = entry["parameters"]
-    fewest, largest = entry["vocabulary"]
-    return PresetModel(
-        name,
-        tuple(entry["architectures"]),
-        (least, most),
-        (fewest, largest),
-        entry["names"],
-        entry.get("not_names", ""),
-    )
+    ranges: Any = (tuple(entry[each]) for each in ("architectures", "parameters", "vocabulary"))
+    return PresetModel(name, *ranges, entry["names"], entry.get("not_names", ""))
 
 
 def _preset(entry: dict[str, Any], models: dict[str, PresetModel], sources: dict[str, dict[str, str]]) -> Preset:

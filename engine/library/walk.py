@@ -38,11 +38,7 @@ Stamps = tuple[tuple[str, Stamp | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """Hold a model candidate. `stamps`: its files, by name, as they are now; None for one that is unreadable.
-
-    `kind`: a GGUF file (the first of a split one), a folder with weights for transformers, or a folder that could not
-    be searched, with the reason in `problem`. `title`: what the program that keeps it calls it, if not as its file.
-    """
+    """Hold a candidate: its kind, files' `stamps` (None: unreadable), `problem` of a folder, `title` by its keeper."""
 
     path: str
     kind: Literal["gguf", "safetensors", "folder"]

@@ -216,12 +216,9 @@ class Belief:
 
 @dataclass(slots=True)
 class Trial:
-    """Plan one round.
+    """Plan a round: `idle` without costly sources; `worth` tokens/ms, `gain` times plain; `promised` by the index.
 
-    `idle`: no source that takes time proposes. `worth`: expected tokens per millisecond; `gain`: the same as a multiple
-    of plain decoding's, at least 1. `promised`: the chances of the index's tokens, if it proposes. `exactly`: number
-    of proposed tokens (None: as long as one more pays); `reach`: the chance that all of them so far are kept.
-    `finding_out`: exploration, not the expected best; `rival`: the trial of a source unused for long.
+    `exactly`: K or while it pays (None); `reach`: chance of all so far; `finding_out`: exploration, of a `rival`.
     """
 
     idle: bool = False

@@ -41,12 +41,9 @@ class _Step:
 
 
 class ReplyMasks:
-    """Compute the masks of a constraint. A position is a number of committed tokens and the tokens behind them.
+    """Compute a constraint's masks: a bit a token, in words of 32 from the lowest on; also on drafters' threads.
 
-    A mask has one bit for each token of the target, in words of 32 from the lowest bit on, shape (words,). Before
-    the grammar begins, in a thought, all but those that end the reply are allowed; behind its end, and behind a
-    token that it does not allow, all are: nothing of what is drawn there stays. A drafter on another thread may ask
-    too. Raises InvalidRequest where `begun`, the beginning of the answer that the prompt holds, does not fit.
+    Thoughts allow all but end tokens; all are allowed behind the end. Raises InvalidRequest if `begun` does not fit.
     """
 
     def __init__(

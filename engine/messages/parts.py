@@ -231,7 +231,8 @@ def _read(text: str) -> dict[str, Any]:
 def _quoted(name: str, text: str) -> str:
     longest = max(map(len, _TICKS.findall(text)), default=0)
     fence = "`" * max(_LEAST_FENCE, longest + 1)
-    return f"File: {name}\n{fence}{_LANGUAGES.get(name.rpartition('.')[2].lower() if '.' in name else '', '')}\n{text}\n{fence}"
+    language = _LANGUAGES.get(name.rpartition(".")[2].lower() if "." in name else "", "")
+    return f"File: {name}\n{fence}{language}\n{text}\n{fence}"
 
 
 _LANGUAGES = {

@@ -51,11 +51,9 @@ class OtherToken:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Hold the result of computing a reply again.
+    """Hold a verification: tokens; same (leading ones); difference (largest, of log-probabilities); other (or None).
 
-    Attributes: tokens (of the reply); same (how many of them came again, from the first one on); difference (the
-    largest between log-probabilities of those); other (the first token that differs, None: none does); alike (this
-    machine computes as the one that wrote it); problems (what else is wrong, in sentences, mostly nothing).
+    alike: this machine computes as the one that wrote it; problems: further ones, in sentences.
     """
 
     tokens: int

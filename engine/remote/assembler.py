@@ -244,10 +244,9 @@ _META = ("spec_verify_ct", "spec_draft_token_num", "spec_accept_token_num")
 
 @dataclass
 class ReplyAssembler:
-    """Collect the events of one reply.
+    """Collect a reply's events: usage, timings, meta as last said; ended (finish reason or None); calls.
 
-    Attributes: usage, timings (llama.cpp's), meta (SGLang's), each as the server said it last; ended (its finish reason
-    as it said it, None before); calls. `echo`: a message that the reply goes on with, left out where it is repeated.
+    `echo`: a message that the reply goes on with, left out where it is repeated.
     """
 
     echo: str = ""

@@ -33,10 +33,9 @@ class Offer:
 
 
 class ModelRegistry:
-    """Load offered models when they are asked for, one that writes and one that embeds at a time.
+    """Load offers on request, one that writes and one that embeds; `tidy` unloads after `idle_s`.
 
-    `decoder`: one that is loaded already, under `name`; it stays its owner's, and is not unloaded. `idle_s`: a model
-    that was not used for so long is unloaded by `tidy`. All but `find`, `names` and `loaded` are called on one thread.
+    `decoder`: a loaded one of its owner's, under `name`. One thread, but for `find`, `names`, `loaded`.
     """
 
     def __init__(

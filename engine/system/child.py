@@ -76,11 +76,7 @@ def ask_child(command: list[str], memory: int, check: Callable[[], None], reques
 
 
 class MemoryWatch:
-    """Hold a child's memory below a limit where the child cannot do so itself.
-
-    On Windows a job object limits it, and ends the child with this process; elsewhere, and where that fails, the
-    parent looks at it from time to time. Neither has been tested on the systems that need it.
-    """
+    """Limit a child's memory: a job object on Windows, else looked at; untested on the systems that need it."""
 
     def __init__(self, process: subprocess.Popen[bytes], limit: int) -> None:
         self._limit = limit

@@ -103,11 +103,9 @@ def lock_alone(descriptor: int) -> None:
 
 
 def write_whole(path: Path, data: bytes, *, lasting: bool = True, private: bool = False) -> None:
-    """Replace the contents of the file with `data`. Raises OSError; then the file is as it was before.
+    """Replace a file's contents or leave it. Raises OSError. `lasting`: outlasts the power, too.
 
-    Whoever reads it sees the old content or the new one. `lasting`: when this returns the file outlasts the end of the
-    program and, where the system can be asked for it, of the power. A new file is for its owner alone; one that is
-    there keeps its mode, of which `private` takes what others may do.
+    New files are for their owner alone; others keep their mode, of which `private` takes what others may do.
     """
     if path.is_symlink() and path.exists():
         path = path.resolve()  # Some keep such a file elsewhere, and a link to it here.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from platformdirs import user_config_path
 
 from engine.errors import InvalidRequest
 from engine.tools.servers import ServerConfig, usable_servers
@@ -36,7 +37,7 @@ def _read(program: str, path: Path) -> ServersElsewhere:
 
 
 def _places() -> list[tuple[str, Path]]:
-    home, settings = Path.home(), _settings()
+    home, settings = Path.home(), user_config_path(roaming=True)
     code = settings / "Code" / "User"
     return [
         ("Claude Desktop", settings / "Claude" / "claude_desktop_config.json"),
@@ -49,12 +50,3 @@ def _places() -> list[tuple[str, Path]]:
         ("Windsurf", home / ".codeium" / "windsurf" / "mcp_config.json"),
         ("Zed", (settings / "Zed" if sys.platform == "win32" else home / ".config" / "zed") / "settings.json"),
     ]
-
-
-def _settings() -> Path:
-    """Return the folder of settings of programs of this kind."""
-    if sys.platform == "win32":
-        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")

@@ -30,11 +30,7 @@ _LISTS = ("mcpServers", "servers", "context_servers")
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """Describe the connection to a server: a program that is started, or an address.
-
-    `on`: whether it may be started at all; `off`: the names of its tools that are switched off. `environment` and
-    `headers` may hold secrets.
-    """
+    """Describe a server: a program or address; may start if `on`, without tools in `off`; may hold secrets."""
 
     name: str
     command: str = ""

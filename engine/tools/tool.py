@@ -26,11 +26,9 @@ _UNSEEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Describe a tool.
+    """Describe a host's tool: `title` for people, JSON `schema`; `writes`: may change something.
 
-    `name`: its host's name for it; `title`: for people, often the same; `schema`: the JSON schema of its arguments;
-    `server`: the name of its host; `writes`: it may change something or start a program; `asked_for_each`: the name of
-    an argument, an address: the user is asked again for each new host in it.
+    `asked_for_each`: the name of an argument, an address: the user is asked again for each new host in it.
     """
 
     name: str
@@ -68,11 +66,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """Hold a call's output: a text that a model may read, or the reason why there is none.
-
-    `pictures`: addresses of pictures, mostly such as hold the picture themselves (data:image/png;base64,…). They are
-    for people alone; nothing is ever fetched from one.
-    """
+    """Hold a text for the model, or why there is none; `pictures` (mostly data:) for people alone, never fetched."""
 
     text: str
     is_error: bool = False

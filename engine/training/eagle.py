@@ -131,10 +131,9 @@ Goes = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def loss_of(head: EagleHead, lesson: Lesson, goes_on: Goes | None = None) -> tuple[Tensor, list[tuple[int, int]]]:
-    """Return the loss to the target's distribution; and by step, how many best tokens were guessed, of how many.
+    """Return the loss to the target's distribution, and by step guessed best tokens, of how many.
 
-    A chain begins at each place and goes on as often as its token would have been accepted there: what is drafted
-    behind a rejected token is never used. The loss is the cross entropy and the share of guesses that is rejected.
+    Chains begin at each place, while accepted. Loss: cross entropy and the share of rejected guesses.
     """
     table, goes_on = head.get_buffer("table"), goes_on or _accepted
     # Of every place that is asked for, once, though each step ahead asks for nearly the same.

@@ -208,10 +208,9 @@ class Memory(ABC):
 
 
 class CacheMemory(Memory):
-    """Hold a model with transformers' cache, in which the attention layers are ours.
+    """Hold a model with our attention layers in transformers' cache, its `argument`; `placed`: with positions (Bamba).
 
-    `argument`: by what name it takes the cache; `placed`: pass it the positions of the tokens. Some take
-    wrong ones otherwise (Bamba). Attribute: takes_trees (whether tokens may be given places and a mask of their own).
+    Attribute: takes_trees (whether tokens may be given places and a mask of their own).
     """
 
     def __init__(self, model: Any, takes: frozenset[str], argument: str, *, placed: bool) -> None:

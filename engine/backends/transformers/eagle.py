@@ -37,11 +37,7 @@ _STEP = 256
 
 
 class EagleLayers(HeadLayers):
-    """Compute an EAGLE head (see engine.backends.heads.HeadLayers) with the tensors of its file.
-
-    What the versions have in common: layers of Llama, whose keys and values are kept. `prefix`: what the names of a
-    layer's tensors begin with.
-    """
+    """Compute an EAGLE head (see HeadLayers): Llama's layers with kept keys and values, their names below `prefix`."""
 
     branches = True
     prefix: str

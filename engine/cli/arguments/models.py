@@ -218,7 +218,7 @@ def _attach_corpus(decoder: SpeculativeDecoder, paths: list[Path], cancel: Cance
     given = [expanded(path) for path in paths]
     try:
         if missing := next((path for path in given if not path.exists()), None):
-            raise InvalidRequest(f"There is no file or folder {missing}, which --corpus names.")
+            _refuse_corpus(missing)
         decoder.attach_corpus(given, cancel=cancel)
     except BaseException:
         decoder.close()
@@ -226,6 +226,10 @@ def _attach_corpus(decoder: SpeculativeDecoder, paths: list[Path], cancel: Cance
     if decoder.corpus is not None and decoder.corpus.documents:
         return ()
     return ("No text was found where --corpus says: files of UTF-8 text up to 1 MiB are read.",)
+
+
+def _refuse_corpus(path: Path) -> NoReturn:
+    raise InvalidRequest(f"There is no file or folder {path}, which --corpus names.")
 
 
 def _attach_heads(

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.bench.figures import called, count_threads
 from engine.bench.runs import AUTO, NGRAM, PLAIN
+from engine.cli.common import write_file
 from engine.errors import InvalidRequest, NotAvailable
-from engine.system.files import write_whole
 from engine.system.installation import installation_folder
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ def draw_plot(report: Mapping[str, Any], path: Path) -> None:
     _Plot(ImageDraw.Draw(image), report).draw()
     picture = BytesIO()
     image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).save(picture, "PNG", optimize=True)
-    try:
-        write_whole(path, picture.getvalue())
-    except OSError as error:
-        raise InvalidRequest(f"Cannot write {path}: {error.strerror or error}.") from None
+    write_file(path, picture.getvalue())
 
 
 @dataclass

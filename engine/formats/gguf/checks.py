@@ -177,13 +177,8 @@ class HeaderChecks:
         rotated = self._whole("rope.dimension_count", 0, most)
         if rotated is not None and first:
             width = key_width or self._width // first
-            if rotated > width or rotated % 2:
-                raise self._broken(
-                    "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
-                    width=width,
-                    rotated=rotated,
-                )
-            if self._architecture in _STRICT_ROPE and rotated != width:
+            strict = self._architecture in _STRICT_ROPE
+            if rotated > width or rotated % 2 or (strict and rotated != width):
                 raise self._broken(
                     "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
                     width=width,

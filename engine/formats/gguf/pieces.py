@@ -74,11 +74,9 @@ class KnownPieces:
 
 
 def text_places(data: bytes, start: int, count: int) -> tuple[NDArray[np.int64], int]:
-    """Find the lengths of a list's texts, shape (found,), and the end of the last text.
+    """Find lengths of up to `count` whole texts from `start` on, shape (found,), and where the last ends.
 
-    Up to `count` texts from `start` on, those that lie whole in `data`. A length is eight bytes, so that of a text
-    shorter than 256 bytes is one byte and seven zeros, and these are found all at once. Each is checked to lie where
-    the text before it ends; where they do not (long texts, zeros in texts) it goes on by single steps.
+    Short ones, a byte and seven zeros, are guessed at once and checked to follow each other; else single steps.
     """
     found: list[NDArray[np.int64]] = []
     while count:

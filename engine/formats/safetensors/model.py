@@ -351,12 +351,9 @@ _NOTHING: Mapping[str, object] = {}
 def vocabulary_of_tokenizer_json(
     data: Mapping[str, object], config: Mapping[str, object] = _NOTHING, vocab_size: int = 0
 ) -> Vocabulary | None:
-    """Return the vocabulary in the object of a tokenizer.json, or None if it has none.
+    """Return the vocabulary of a tokenizer.json, or None; never fails.
 
-    Never fails, whatever is in it.
-
-    `config`: the object of tokenizer_config.json, which may switch the begin and end tokens on and off. `vocab_size`:
-    the model's number of token ids, where it has more than the tokenizer (padding).
+    `config`: tokenizer_config.json (begin and end tokens); `vocab_size`: of the model, if padded.
     """
     model = _mapping(data.get("model"))
     texts = {token: text for token, text in _tokens(model) if 0 <= token < _LARGEST_ID}

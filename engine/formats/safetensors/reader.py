@@ -77,11 +77,7 @@ class SafetensorsFile:
 
 @dataclass(frozen=True)
 class SafetensorsModel:
-    """Hold the tensors of a model in a folder, from the headers of all its files.
-
-    `files`: in the order of their names; `tensors`: by name; `size_bytes`: of all files; `weight_bytes`: of the
-    tensors; `parameters`: number of their elements; `dtype`: the number format of most of the bytes.
-    """
+    """Hold a folder's tensors by name; `size_bytes`: of all files; `parameters`: elements; `dtype`: of most bytes."""
 
     folder: Path
     files: tuple[Path, ...]
