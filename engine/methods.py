@@ -45,11 +45,6 @@ class DraftMethod:
         """Return True if this version can make its drafter."""
         return self.maker is not None
 
-    @property
-    def module(self) -> str | None:
-        """Return the module that is imported when the method is used first."""
-        return self.maker.partition(":")[0] if isinstance(self.maker, str) else None
-
     def make(self, context: Any) -> Any:
         """Make the drafter of one reply from a DrafterContext. It must be available."""
         maker = self.maker

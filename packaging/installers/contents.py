@@ -15,10 +15,6 @@ from linux_packages.needs import read_files
 import engine
 from app.state.markdown.code_colors import LEXER_MODULES
 from app.system.translation import LANGUAGES
-from engine import host
-from engine.documents import kinds
-from engine.lazy import homes
-from engine.loading.open import LAZY_MODULES
 
 # Never imported by the program, but named somewhere in what it imports.
 _EXCLUDED = (
@@ -70,23 +66,22 @@ _FROM_SYSTEM = (
 )
 
 
+_BY_NAME = (
+    *("resources", "pip._internal.models.index", "app.state.conversations.other_programs.child"),
+    *("app.system.drawing_child", "ziafont.fonts", "ziamath.fonts", "llama_cpp.mtmd_cpp", "rich.console"),
+    # What uvicorn, anyio and the constraints import by name.
+    *("anyio._backends._asyncio", "uvicorn.lifespan.on", "uvicorn.protocols.http.h11_impl"),
+    *("llguidance", "llguidance.gbnf_to_lark"),
+)
+"""`resources` holds no code, but is found as a package. Of pip there is the one that says which index it asks."""
+
+
 def hidden_imports() -> list[str]:
-    """List modules imported by name alone: registry, surface, `resources` (a package), pip's module of its index."""
-    return sorted(
-        {
-            "resources",
-            "pip._internal.models.index",
-            "app.state.conversations.other_programs.child",
-            "app.system.drawing_child",
-            *_modules_of("merm"),
-            "ziafont.fonts",
-            "ziamath.fonts",
-            *LAZY_MODULES,
-            *LEXER_MODULES,
-            *(f"{kinds.__name__}.{module.name}" for module in iter_modules(kinds.__path__)),
-            *(home for door in (engine, host) for home in homes(str(door.__file__)).values()),
-        }
-    )
+    """List modules imported by name alone: all of the engine, which imports its parts when they are first needed."""
+    home = Path(str(engine.__file__)).parent
+    found = (path.relative_to(home.parent).with_suffix("").parts for path in home.rglob("*.py"))
+    ours = {".".join(parts).removesuffix(".__init__") for parts in found if parts[-1] != "__main__"}
+    return sorted({*_BY_NAME, *ours, *_modules_of("merm"), *LEXER_MODULES})
 
 
 def _modules_of(package: str) -> list[str]:

@@ -13,7 +13,6 @@ from engine.connect.programs import PROGRAMS, ServerPlace, json_with, toml_with,
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
 from engine.library.names import bundled_pair
-from engine.loading.open import LAZY_MODULES
 from engine.server.guard import Limits
 from helpers.decoding.serving import NAME, served
 from helpers.models.pairs import open_files
@@ -53,10 +52,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     code = main(["connect", *arguments])
     said = capsys.readouterr()
     return code, said.out, said.err
-
-
-def test_a_frozen_program_has_the_command() -> None:
-    assert "engine.cli.connect" in LAZY_MODULES
 
 
 def test_what_to_set_is_told_for_each(capsys: pytest.CaptureFixture[str]) -> None:
