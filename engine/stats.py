@@ -41,6 +41,14 @@ _ADVISED_FROM = 20
 _FROM_TEXT = ("ngram", "prediction", "own-texts", "constraint")
 """Sources without a draft that could be another one."""
 _ENDINGS = {"correction": "corrections", "bonus": "bonus_tokens", "plain": "plain_tokens"}
+_IN_JSON = (
+    *("rounds", "proposed", "accepted", "rejected", "corrections", "bonus_tokens", "plain_tokens", "forced_tokens"),
+    *("emitted", "n1_fallbacks", "overlapped_rounds", "target_forwards", "draft_forwards", "acceptance_rate"),
+    *("mean_length", "average_lookahead", "acceptance_by_position", "proposed_by_position", "accepted_by_position"),
+    *("forwards_by_size", "target_ms_by_size", "by_method", "draft_ms", "target_ms", "prompt_ms", "total_ms"),
+    *("tokens_per_second", "plain_tokens_per_second", "speedup", "estimated_speedup", "time_saved_ms"),
+)
+"""Keys of the JSON form, in their order."""
 ADVICE = "Only {:.0%} of the proposed tokens were accepted. Choose a smaller lookahead or another draft."
 
 
@@ -207,52 +215,19 @@ class GenerationStats:
             elif field.name == "by_method":
                 summed[field.name] = _add_by_name(mine, theirs)
             elif isinstance(mine, tuple):
-                summed[field.name] = _add_by_position(mine, theirs)
+                summed[field.name] = tuple(map(sum, zip_longest(mine, theirs, fillvalue=0)))
             else:
                 summed[field.name] = mine + theirs
         return GenerationStats(**summed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stable JSON form: every counter and every derived figure, null where a server did not tell it."""
-        data = self._counted()
+        data: dict[str, Any] = {name: getattr(self, name) for name in _IN_JSON}
+        data = {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
+        data["by_method"] = {method.name: method.to_dict() for method in self.by_method}
         if self.untold:
             data |= {name: None for group in self.untold for name in UNTOLD[group]} | {"untold": list(self.untold)}
         return data
-
-    def _counted(self) -> dict[str, Any]:
-        return {
-            "rounds": self.rounds,
-            "proposed": self.proposed,
-            "accepted": self.accepted,
-            "rejected": self.rejected,
-            "corrections": self.corrections,
-            "bonus_tokens": self.bonus_tokens,
-            "plain_tokens": self.plain_tokens,
-            "forced_tokens": self.forced_tokens,
-            "emitted": self.emitted,
-            "n1_fallbacks": self.n1_fallbacks,
-            "overlapped_rounds": self.overlapped_rounds,
-            "target_forwards": self.target_forwards,
-            "draft_forwards": self.draft_forwards,
-            "acceptance_rate": self.acceptance_rate,
-            "mean_length": self.mean_length,
-            "average_lookahead": self.average_lookahead,
-            "acceptance_by_position": list(self.acceptance_by_position),
-            "proposed_by_position": list(self.proposed_by_position),
-            "accepted_by_position": list(self.accepted_by_position),
-            "forwards_by_size": list(self.forwards_by_size),
-            "target_ms_by_size": list(self.target_ms_by_size),
-            "by_method": {method.name: method.to_dict() for method in self.by_method},
-            "draft_ms": self.draft_ms,
-            "target_ms": self.target_ms,
-            "prompt_ms": self.prompt_ms,
-            "total_ms": self.total_ms,
-            "tokens_per_second": self.tokens_per_second,
-            "plain_tokens_per_second": self.plain_tokens_per_second,
-            "speedup": self.speedup,
-            "estimated_speedup": self.estimated_speedup,
-            "time_saved_ms": self.time_saved_ms,
-        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GenerationStats:
@@ -285,7 +260,6 @@ class StatsRecorder:
         self._drafts: list[list[int]] = []
         self._levels: list[int] = []
         """The numbers of tokens proposed at each depth of trees."""
-        """Drafts by length, and by accepted length."""
         self._forwards_by_size: list[int] = []
         self._target_ms_by_size: list[float] = []
         self._by_method: dict[str, list[float]] = {}
@@ -379,9 +353,3 @@ def _add_by_name(first: Sequence[MethodStats], second: Sequence[MethodStats]) ->
     for method in second:
         summed[method.name] = summed[method.name] + method if method.name in summed else method
     return tuple(summed.values())
-
-
-def _add_by_position(first: Sequence[float], second: Sequence[float]) -> tuple[float, ...]:
-    longest = max(len(first), len(second))
-    padded = [tuple(counts) + (0,) * (longest - len(counts)) for counts in (first, second)]
-    return tuple(a + b for a, b in zip(*padded, strict=True))

@@ -4,7 +4,6 @@ Standard library only, Python 3.11 or newer, on Linux, Windows and macOS.
 """
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -32,18 +31,6 @@ _NT_ERRORS = {
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """A line permitted on stderr: a pattern for the whole line, and its reason."""
-
-    pattern: str
-    reason: str
-
-
-ALLOWED_ON_STDERR: tuple[Allowed, ...] = ()
-"""Output that was seen and is known to be harmless; every other line is a failure."""
-
-
-@dataclass(frozen=True)
 class Outcome:
     """The end of a run. `code` None: it hung and was killed. `left`: processes of it lived on."""
 
@@ -53,14 +40,14 @@ class Outcome:
     seconds: float
     left: bool = False
 
-    def problems(self, *, code: int = 0, allowed: Sequence[Allowed] = ALLOWED_ON_STDERR) -> Iterator[str]:
+    def problems(self, *, code: int = 0) -> Iterator[str]:
         """List the defects of the run, a sentence each: its end, its exit code, its stderr."""
         if self.code is None:
             yield f"it hung and was killed after {self.seconds:.0f} s; {self._last_words()}"
         elif self.code != code:
             crash = name_of_crash(self.code)
             yield f"it crashed: {crash}" if crash else f"it ended with exit code {self.code}, not {code}"
-        for line in unexpected_lines(self.stderr, allowed):
+        for line in self.stderr.splitlines():
             yield f"unexpected on stderr: {line}"
         if self.left:
             yield "it left processes behind, which were killed"
@@ -68,11 +55,6 @@ class Outcome:
     def _last_words(self) -> str:
         lines = (self.stderr.strip() or self.stdout.strip()).splitlines()
         return f"its last line was: {lines[-1]}" if lines else "it had printed nothing"
-
-
-def unexpected_lines(text: str, allowed: Sequence[Allowed] = ALLOWED_ON_STDERR) -> list[str]:
-    """The lines that match no allowed pattern as a whole; blank lines count too."""
-    return [line for line in text.splitlines() if not any(re.fullmatch(each.pattern, line) for each in allowed)]
 
 
 def name_of_crash(code: int) -> str | None:

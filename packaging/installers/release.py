@@ -5,16 +5,15 @@
 """
 
 import argparse
-import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import places
+from linux_packages import archive
 
 NOTES = places.ROOT / "packaging" / "RELEASE_NOTES.md"
 CHECKSUMS = "SHA256SUMS"
-_BLOCK = 1 << 20
 
 
 def disagreements(version: str, *, tag: str | None, notes: str) -> list[str]:
@@ -31,17 +30,9 @@ def disagreements(version: str, *, tag: str | None, notes: str) -> list[str]:
 def write_checksums(folder: Path) -> Path:
     """Write CHECKSUMS in sha256sum's format over all files of `folder`, sorted by name; gives its path."""
     target = folder / CHECKSUMS
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path != target)
-    target.write_text("".join(f"{_sha256(path)}  {path.name}\n" for path in files), encoding="utf-8", newline="\n")
+    files = [path for path in folder.iterdir() if path.is_file() and path != target]
+    archive.write_checksums(files, target)
     return target
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

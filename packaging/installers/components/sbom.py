@@ -1,12 +1,13 @@
 """The list of a program's components for other programs to read: CycloneDX 1.6, JSON."""
 
-import hashlib
 import json
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from bundle_files import sha256
 
 from components.licences import Component
 from components.owners import normal
@@ -111,11 +112,9 @@ def _shipped(file: Path) -> Any:
     from cyclonedx.model.component import Component as Part  # noqa: PLC0415
     from cyclonedx.model.component import ComponentType  # noqa: PLC0415
 
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return Part(
         type=ComponentType.FILE,
         name=file.name,
         bom_ref=f"file/{file.name}",
-        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=digest)],
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=sha256(file))],
     )
