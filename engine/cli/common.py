@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from engine.system.files import expanded, write_whole
 
 if TYPE_CHECKING:
     from rich.status import Status
-    from rich.table import Table
 
 
 def add_loading_options(
@@ -105,16 +104,6 @@ def load_named(
     decoder = load(target, apart, **options, **there, **how)
     note_used(path for name in (target, draft) if name is not None and (path := Path(name)).exists())
     return decoder
-
-
-def folded_table(columns: Sequence[str], title: str | None = None, right: Sequence[str] = ()) -> Table:
-    """Return a table whose cells fold, the columns `right` to the right."""
-    from rich.table import Table  # noqa: PLC0415 - JSON needs none
-
-    table = Table(title=title, title_justify="left")
-    for column in columns:
-        table.add_column(column, overflow="fold", justify="right" if column in right else "left")
-    return table
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -11,7 +11,7 @@ from contextlib import nullcontext, suppress
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 from engine._version import __version__
 from engine.cli.arguments.parser import CommandParser
@@ -167,26 +167,8 @@ def make_parser(only: Sequence[str] | None = None) -> CommandParser:
         command = commands.add_parser(name, help=help_, description=f"{help_[:1].upper()}{help_[1:]}.")
         if only is not None and name not in only:
             continue
-        if name == "models":
-            command.add_argument(
-                "folder", metavar="FOLDER", type=Path, nargs="?", help="the folder; all below it is listed too"
-            )
-            command.add_argument("--found", action="store_true", help="list what other programs keep on this machine")
-            command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
-            command.set_defaults(run=_run_models)
-        elif name == "presets":
-            command.add_argument(
-                "folder",
-                metavar="FOLDER",
-                type=Path,
-                nargs="?",
-                help="folder with the models (default: the Hugging Face cache)",
-            )
-            command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-            command.set_defaults(run=_run_presets)
-        else:
-            command.set_defaults(every_command=make_parser)
-            _fill(command, _MODULES.get(name, f"engine.cli.{name}"), wanted=only is not None)
+        command.set_defaults(every_command=make_parser)
+        _fill(command, _MODULES.get(name, f"engine.cli.{name}"), wanted=only is not None)
     return parser
 
 
@@ -200,29 +182,3 @@ def _fill(command: argparse.ArgumentParser, module: str, *, wanted: bool) -> Non
         name, package = command.prog.rpartition(" ")[2], str(error.name).partition(".")[0]
         advice = f"the package {package} is not installed. Run: pip install 'outrider[server]'"
         raise NotAvailable(f"The command {name}", advice) from None
-
-
-def _run_presets(args: argparse.Namespace) -> int:
-    return _print("engine.cli.presets", args)
-
-
-def _run_models(args: argparse.Namespace) -> int:
-    if args.found == (args.folder is not None):
-        raise InvalidRequest("Name a folder, or --found for what other programs keep.")
-    if args.found:
-        args.folder = None
-        return _print("engine.cli.found", args)
-    return _print("engine.cli.models", args)
-
-
-def _print(command: str, args: argparse.Namespace) -> int:
-    """Run a command that prints a table, or JSON, for which rich need not be imported."""
-    console = _Plain(sys.stdout) if args.json else importlib.import_module("rich.console").Console()
-    return int(importlib.import_module(command).run(args.folder, args.json, console))
-
-
-class _Plain:
-    """Write JSON to a file, in place of a console."""
-
-    def __init__(self, file: TextIO) -> None:
-        self.file = file

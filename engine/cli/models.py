@@ -1,15 +1,18 @@
-"""Run `models FOLDER`: list a folder's models, the possible pairs, and the reasons against others."""
+"""Run `models`: list a folder's models or other programs', the possible pairs, and the reasons against others."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.common import folded_table
+from engine.cli.tables import console_for, folded_table, shown
+from engine.errors import InvalidRequest
 from engine.formats.model_file import ModelFile
 from engine.library.heads import judge_heads
+from engine.library.other_programs import FoundPlace, described, find_elsewhere
 from engine.library.pairs import Pair, Pairs, judge_models
 from engine.library.scan import scan_folder
 from engine.system.files import expanded
@@ -17,6 +20,24 @@ from engine.system.files import expanded
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+Found = Sequence[tuple[FoundPlace, list[ModelFile]]]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add = parser.add_argument
+    add("folder", metavar="FOLDER", type=Path, nargs="?", help="the folder; all below it is listed too")
+    add("--found", action="store_true", help="list what other programs keep on this machine")
+    add("--json", action="store_true", help="print one JSON object instead of tables")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.found == (args.folder is not None):
+        raise InvalidRequest("Name a folder, or --found for what other programs keep.")
+    console = console_for(args.json)
+    return _run_found(args.json, console) if args.found else run(args.folder, args.json, console)
 
 
 def run(folder: str | Path, as_json: bool, console: Console) -> int:
@@ -41,13 +62,13 @@ def _report_to_dict(folder: str | Path, models: Sequence[ModelFile]) -> dict[str
     pairs = judge_models(models)
     return {
         "folder": str(folder),
-        "models": [model_to_dict(model, pairs, models) for model in models],
+        "models": [_model_to_dict(model, pairs, models) for model in models],
         "pairs": [_pair_to_dict(pair) for pair in pairs.listed],
         "pairs_shortened": pairs.shortened,
     }
 
 
-def model_to_dict(model: ModelFile, pairs: Pairs, models: Sequence[ModelFile]) -> dict[str, Any]:
+def _model_to_dict(model: ModelFile, pairs: Pairs, models: Sequence[ModelFile]) -> dict[str, Any]:
     """Describe a model, for JSON. `models`: among which its heads are looked for."""
     heads = judge_heads(model, models)
     vocabulary = model.vocabulary
@@ -109,7 +130,7 @@ def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
         template = {"": "", "template": "chat template"}.get(model.turns, f"chats as {model.turns}")
         row = [
             _name(model, folder),
-            model_details(model) + "\n" + " · ".join(filter(None, (context, template))),
+            _model_details(model) + "\n" + " · ".join(filter(None, (context, template))),
             _bytes(model.size_bytes) + (f"\n{_bytes(model.memory_needed())}" if model.usable else ""),
         ]
         if broken:
@@ -118,7 +139,7 @@ def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
     return table
 
 
-def model_details(model: ModelFile) -> str:
+def _model_details(model: ModelFile) -> str:
     """Return architecture, size and quantisation in one line."""
     parameters = _with_unit(model.parameters, 1000, ("", "K", "M", "B", "T")) if model.parameters else ""
     size = model.size_label or parameters
@@ -174,13 +195,6 @@ def _why_none(target: ModelFile, pairs: Pairs) -> str:
     return reasons[0] if reasons else "This folder has no other usable model."
 
 
-def shown(text: str) -> str:
-    """Return an outside text for the terminal: one line, no markup, no odd bytes."""
-    from rich.markup import escape  # noqa: PLC0415 - JSON needs none
-
-    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
-
-
 def _relative(path: Path, folder: Path) -> str:
     try:
         return str(path.relative_to(expanded(folder)))
@@ -198,3 +212,51 @@ def _with_unit(number: float, step: int, units: tuple[str, ...]) -> str:
         number /= step
         unit += 1
     return f"{number:.3g} {units[unit]}".rstrip() if number < 1000 else f"{number:.0f} {units[unit]}"
+
+
+# What other programs keep -------------------------------------------------------------------------------------------
+
+
+def _run_found(as_json: bool, console: Console) -> int:
+    found = [(place, described(place.models)) for place in find_elsewhere()]
+    models = list({model.path: model for _, listed in found for model in listed}.values())
+    pairs = judge_models(models)
+    if as_json:
+        console.file.write(json.dumps(_found_to_dict(found, models, pairs)) + "\n")
+    elif not found:
+        console.print("No models of other programs were found.", highlight=False)
+    else:
+        _print_found(found, _best_pair(pairs), console)
+    return 0
+
+
+def _best_pair(pairs: Pairs) -> Pair | None:
+    """Return the pair to offer first: the largest target whose draft fits without detours."""
+    fitting = [pair for pair in pairs.best.values() if pair.fit.fits] or list(pairs.best.values())
+    return max(fitting, key=lambda pair: (pair.target.parameters or 0, pair.target.size_bytes), default=None)
+
+
+def _found_to_dict(found: Found, models: Sequence[ModelFile], pairs: Pairs) -> dict[str, Any]:
+    best = _best_pair(pairs)
+    return {
+        "places": [
+            {
+                "program": place.program,
+                "folder": str(place.folder),
+                "models": [_model_to_dict(model, pairs, models) for model in listed],
+            }
+            for place, listed in found
+        ],
+        "best_pair": None if best is None else {"target": str(best.target.path), "draft": str(best.draft.path)},
+    }
+
+
+def _print_found(found: Found, best: Pair | None, console: Console) -> None:
+    for place, listed in found:
+        table = folded_table(("model", "details", "problem"), f"{place.program}: {shown(str(place.folder))}")
+        for model in listed:
+            problem = f"[red]{shown(model.problem)}[/red]" if model.problem else ""
+            table.add_row(shown(model.name), "" if model.problem else _model_details(model), problem)
+        console.print(table)
+    if best is not None:
+        console.print(f"Best pair: {shown(best.target.name)} with {shown(best.draft.name)} as the draft.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,12 +11,20 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from engine.cli.models import shown
+from engine.cli.tables import console_for, shown
 from engine.library.presets import Preset, PresetFiles, all_presets, match_presets
 from engine.sampling_rules import RULES
 
 _ALWAYS = ("temperature", "top_k", "top_p", "min_p")
 """Said of every preset; other rules only where they are on."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    where = "folder with the models (default: the Hugging Face cache)"
+    parser.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help=where)
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=lambda args: run(args.folder, args.json, console_for(args.json)))
 
 
 def run(folder: str | Path | None, as_json: bool, console: Console) -> int:

@@ -13,8 +13,8 @@ from typing import Any
 from engine.bench.recommended import recommended
 from engine.cancel import CancelToken
 from engine.cli.cancellable import run_cancellable
-from engine.cli.common import folded_table
 from engine.cli.get import open_hubs
+from engine.cli.tables import folded_table
 from engine.hub.recommend import Machine, Recommendation
 from engine.system.machine import available_memory
 

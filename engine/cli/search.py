@@ -9,8 +9,8 @@ from typing import Any
 
 from engine.cancel import CancelToken
 from engine.cli.cancellable import run_cancellable
-from engine.cli.common import folded_table
 from engine.cli.get import open_hubs
+from engine.cli.tables import folded_table
 from engine.errors import InvalidRequest
 from engine.hub.hubs import first_that_answers
 from engine.hub.hugging_face import FoundRepository

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from engine.cli.common import folded_table
+from engine.cli.tables import folded_table, shown
 from engine.errors import InvalidRequest
 from engine.library.housekeeping import StoredModel, stored_models
 
@@ -57,8 +57,6 @@ def to_dict(stored: StoredModel) -> dict[str, Any]:
 
 def _print_table(found: Sequence[StoredModel]) -> None:
     from rich.console import Console  # noqa: PLC0415 - JSON needs none
-
-    from engine.cli.models import shown  # noqa: PLC0415 - as above
 
     table = folded_table(("model", "size", "last used", "needed by"), right=("size",))
     for each in found:

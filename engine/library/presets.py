@@ -201,8 +201,8 @@ def _key(name: str) -> str:
 
 
 def _model(name: str, entry: dict[str, Any]) -> PresetModel:
-    ranges: Any = (tuple(entry[each]) for each in ("architectures", "parameters", "vocabulary"))
-    return PresetModel(name, *ranges, entry["names"], entry.get("not_names", ""))
+    given: dict[str, Any] = {each: tuple(entry[each]) for each in ("architectures", "parameters", "vocabulary")}
+    return PresetModel(name, **given, names=entry["names"], not_names=entry.get("not_names", ""))
 
 
 def _preset(entry: dict[str, Any], models: dict[str, PresetModel], sources: dict[str, dict[str, str]]) -> Preset:

@@ -41,7 +41,7 @@ def is_module(text: str) -> bool:
 
 def test_what_is_imported_by_name_is_put_in() -> None:
     by_name = imported_by_name()
-    assert {"engine.loading.trial_child", "engine.cli.models", "engine.backends.llama_cpp.backend"} <= by_name
+    assert {"engine.loading.trial_child", "engine.cli.convert_head", "engine.backends.llama_cpp.backend"} <= by_name
     assert by_name <= set(contents.hidden_imports())
 
 
