@@ -8,14 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 
-import numpy as np
 import psutil
 import pytest
 
 from benchmarks.peers.server_figures import AUTO, COMPARED, OURS, PLAIN, SERVER, SWEEP, Reply, Way
-from benchmarks.real import against_server, beside_loops, first_replies, real
-from benchmarks.real.beside_loops import Afterwards, Beside, Later
-from benchmarks.real.figures import Must
+from benchmarks.real import against_server, real
 from benchmarks.real.real_models import RealPair, find_pairs, fresh_caches
 from engine import bundled_pair
 from engine.bench.runs import NGRAM
@@ -84,57 +81,6 @@ def test_loops_end_where_the_benchmark_is_killed() -> None:
     while psutil.pid_exists(loop) and psutil.Process(loop).status() != psutil.STATUS_ZOMBIE:
         assert monotonic() < given_up
         sleep(0.05)
-
-
-def _by_name(musts: list[Must], name: str) -> Must:
-    return next(must for must in musts if name in must.name)
-
-
-def test_auto_is_compared_in_the_first_reply_and_later() -> None:
-    table = {way: np.array([[64.0, 64.0 / speed]] * 4) for way, speed in (("3", 30.0), ("4", 40.0), ("auto", 38.0))}
-    single = [(35.0, {"3": 50.0, "4": 40.0, "auto": 40.0}), (37.0, {"3": 30.0, "4": 40.0, "auto": 40.0})]
-    near = first_replies.conclude(PAIR, table, single)
-    assert near.best == "4"
-    assert near.first == pytest.approx([35.0 / 40.0, 37.0 / 40.0])
-    musts = first_replies.musts_of([near])
-    assert [must.met for must in musts] == [False, True]
-    assert _by_name(musts, "second reply").measured == {PAIR.title: pytest.approx(0.95)}
-
-
-def _beside(**speeds: tuple[float, float]) -> Beside:
-    """Two turns in which each state has these speeds, plain and auto, on both sides."""
-    return Beside(
-        PAIR,
-        {
-            (side, state, way): [speed, speed]
-            for side in (beside_loops.LIBRARY, beside_loops.SERVER)
-            for state, both in speeds.items()
-            for way, speed in zip(beside_loops.WAYS, both, strict=True)
-        },
-    )
-
-
-def test_what_is_left_beside_loops() -> None:
-    states = {beside_loops.QUIET: (100.0, 200.0), beside_loops.BUSY_LATER: (50.0, 100.0)}
-    good = beside_loops.musts_of([_beside(**states, **{beside_loops.BUSY_AT_ONCE: (46.0, 95.0)})], [])
-    assert all(must.met for must in good)
-    bad = beside_loops.musts_of([_beside(**states, **{beside_loops.BUSY_AT_ONCE: (46.0, 40.0)})], [])
-    assert _by_name(bad, "busy over quiet").misses == [
-        f"{PAIR.title} auto {side} busy at once" for side in (beside_loops.LIBRARY, beside_loops.SERVER)
-    ]
-    assert not _by_name(bad, "auto over plain").met
-
-
-def test_what_stays_afterwards_counts_from_the_second_reply_on() -> None:
-    fresh = [[Later(place, 100.0, 50.0, 2.0) for place in range(3)]] * 2
-    after = [[Later(0, 10.0, 50.0, 9.0), Later(1, 98.0, 50.0, 2.2), Later(2, 96.0, 50.0, 1.5)]] * 2
-    found = Afterwards(PAIR, after, fresh)
-    assert found.ratios == pytest.approx([0.98, 0.96] * 2)
-    musts = beside_loops.musts_of([], [found])
-    assert all(must.met for must in musts)
-    off = [[*turn[:2], replace(turn[2], told=3.0)] for turn in after]
-    told = _by_name(beside_loops.musts_of([], [Afterwards(PAIR, off, fresh)]), "told")
-    assert told.misses == [f"{PAIR.title} after reply 3"]
 
 
 def _replies(way: Way, speed: float, proposed: int = 0, phase: str = COMPARED) -> list[Reply]:
