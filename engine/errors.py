@@ -67,9 +67,9 @@ def incomplete(missing: int) -> Translatable:
     """Return the reason for a file that ends `missing` bytes too early; the size is rounded up: 178 KB."""
     amount = Translatable("{count:,} bytes", count=missing)
     for unit in ("KB", "MB", "GB"):
-        if missing < 10 * 1024:
+        if missing < 10 * 1000:
             break
-        missing = -(-missing // 1024)
+        missing = -(-missing // 1000)
         amount = Translatable("{count:,} {unit}", count=missing, unit=unit)
     return Translatable("the file is incomplete: {amount} are missing. Download or copy it again.", amount=amount)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
 from functools import partial
@@ -323,12 +323,9 @@ class EngineBridge(Responders):
         def work(cancel: CancelToken) -> None:
             if self.loaded != request.models:
                 raise ModelsChanged
-            self.comparing = True
-            try:
+            with self._compare():
                 self._measure(cancel)
                 race(self._decoder, request, cancel, note)
-            finally:
-                self.comparing = False
 
         return self._worker.submit(Job(self._loop, work))
 
@@ -470,8 +467,7 @@ class EngineBridge(Responders):
                 reported = perf_counter()
             return not cancelled()
 
-        self.comparing = True
-        try:
+        with self._compare():
             note(CompareProgress("calibrating"))
             self._measure(cancel)
             server = None if request.server is None else self._connect(request.server, cancel)
@@ -487,8 +483,15 @@ class EngineBridge(Responders):
                     cancel=cancel,
                     progress=tell,
                 )
+
+    @contextlib.contextmanager
+    def _compare(self) -> Iterator[None]:
+        """Compare without the user's own texts: they may hold the very reply that is to be written."""
+        corpus, self._decoder.corpus, self.comparing = self._decoder.corpus, None, True
+        try:
+            yield
         finally:
-            self.comparing = False
+            self._decoder.corpus, self.comparing = corpus, False
 
     def _reply(
         self, messages: Sequence[Message], options: dict[str, Any], choice: GenerationChoice, cancel: CancelToken

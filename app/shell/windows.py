@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QWidget
 
 from app.control.downloads import Downloads
 from app.control.models import ModelController
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from app.views.models.get_models import GetModelsDialog
     from app.views.replay.dialog import ReplayDialog
     from app.views.window.first_launch import FirstLaunchView
+    from app.views.window.main_window import MainWindow
 
 _SHOWN_PROMPT = "Tell me a story about a dragon."
 """In the language of the demo pair."""
@@ -179,7 +179,7 @@ class Introduction:
         self._view: FirstLaunchView | None = None
         program.compare.rehearsed.connect(self._play)
         program.window.introduction_ended.connect(self._note)
-        program.window.folder_chosen.connect(lambda _folder: program.window.end_introduction())
+        program.window.folder_chosen.connect(self._leave_for_folder)
         program.window.new_chat_wanted.connect(program.window.end_introduction)
 
     def show(self) -> None:
@@ -217,6 +217,10 @@ class Introduction:
     def _leave(self) -> None:
         self._program.window.end_introduction()
         self._program.window.enter_prompt()
+
+    def _leave_for_folder(self) -> None:
+        if self._view is not None:
+            self._leave()
 
     def _note(self) -> None:
         self._view = None
@@ -414,7 +418,7 @@ class RewriteWindows:
 class GetModelsWindows(QObject):
     """Hold the dialog, which is made on first use. Attributes: downloads, dialog."""
 
-    def __init__(self, downloads: Downloads, models: ModelController, parent: QWidget) -> None:
+    def __init__(self, downloads: Downloads, models: ModelController, parent: MainWindow) -> None:
         super().__init__(parent)
         self.dialog: GetModelsDialog | None = None
         self.downloads = downloads
@@ -473,6 +477,9 @@ class GetModelsWindows(QObject):
 
     def _arrived(self, item: Download) -> None:
         self._models.add_folder(item.files[0].parent)
+        if self.dialog is None or not self.dialog.isVisible():
+            words = self.tr("{name} is downloaded. Choose it as the target.")
+            self._window.notice.show_word(words.format(name=item.files[0].stem))
 
     def _use(self, item: Download) -> None:
         if self.dialog is not None:

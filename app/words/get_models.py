@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def facts(pair: Recommendation, measured: tuple[float, float] | None = None) -> 
         fill(place, memory=say(file_size(pair.memory)), context=pair.context),
         fill(tr("GetModels", "licence {licence}"), licence=pair.licence),
     ]
-    return SEPARATOR.join(parts) + "\n" + " ".join(filter(None, (_expected(pair), became(measured))))
+    return "\n".join(filter(None, (SEPARATOR.join(parts), " ".join(filter(None, (_expected(pair), became(measured)))))))
 
 
 def expected(plain: float, drafted: float) -> str:
@@ -53,7 +54,14 @@ def _expected(pair: Recommendation) -> str:
         return expected(pair.plain, pair.drafted)
     if pair.on_card:
         return tr("GetModels", "How fast it is on the card is not known before it is there.")
-    return tr("GetModels", "How fast it is here is not known before this computer is measured.")
+    return ""
+
+
+def unmeasured(pairs: Sequence[Recommendation]) -> str:
+    """Say that nothing is known of the speed of some of these here; "" if all is known."""
+    if all(pair.plain or pair.on_card for pair in pairs):
+        return ""
+    return tr("GetModels", "How fast they are here is not known before this computer is measured.")
 
 
 def became(measured: tuple[float, float] | None) -> str:

@@ -67,6 +67,7 @@ def _special_words(choice: PickerLine) -> tuple[str, str]:
             "same": tr("Models", "Same tokenizer"),
             "both": tr("Models", "Head and draft model in turns"),
             "other": tr("Models", "Other tokenizer, so slower"),
+            "rest": tr("Models", "Others"),
             "servers": tr("Models", "Servers"),
         }
         return titles[choice.label], choice.hint

@@ -1073,12 +1073,12 @@
             <translation>Demopaar ausprobieren</translation>
         </message>
         <message>
-            <source>Choose a folder with models…</source>
-            <translation>Ordner mit Modellen wählen…</translation>
+            <source>Choose a models folder…</source>
+            <translation>Modellordner wählen…</translation>
         </message>
         <message>
-            <source>Get a small real model (93 MB)</source>
-            <translation>Ein kleines echtes Modell holen (93 MB)</translation>
+            <source>Get a small model (93 MB)</source>
+            <translation>Kleines Modell holen (93 MB)</translation>
         </message>
         <message>
             <source>Go to the chat</source>
@@ -1093,7 +1093,7 @@
             <translation>Der Text ist genau der, den das große Modell allein geschrieben hätte. Nur die Wartezeit ist kürzer.</translation>
         </message>
         <message>
-            <source>The demo pair wrote this just now, on this computer: grey are the draft's guesses, a tick is a guess that the target keeps, a cross one that it replaces.</source>
+            <source>The demo pair wrote this just now, on this computer: grey are the draft’s guesses, a tick is a guess that the target keeps, a cross one that it replaces.</source>
             <translation>Das schrieb das Demopaar eben auf diesem Computer: Grau sind die Vorschläge des Entwurfsmodells; einen Haken hat, was das Zielmodell behält, ein Kreuz, was es ersetzt.</translation>
         </message>
         <message>
@@ -1263,8 +1263,8 @@
             <translation>Wie schnell es auf der Karte ist, zeigt sich erst, wenn es da ist.</translation>
         </message>
         <message>
-            <source>How fast it is here is not known before this computer is measured.</source>
-            <translation>Wie schnell es hier ist, ist erst bekannt, wenn dieser Rechner gemessen wurde.</translation>
+            <source>How fast they are here is not known before this computer is measured.</source>
+            <translation>Wie schnell sie hier sind, ist erst bekannt, wenn dieser Rechner gemessen wurde.</translation>
         </message>
         <message>
             <source>Measured: {plain} tokens/s, {drafted} with a draft.</source>
@@ -1437,8 +1437,8 @@
             <translation>Ein kleines Modell für den Anfang</translation>
         </message>
         <message>
-            <source>{title} · {size} · licence {licence}</source>
-            <translation>{title} · {size} · Lizenz {licence}</translation>
+            <source>{title} · {size} on disk · licence {licence}</source>
+            <translation>{title} · {size} auf der Platte · Lizenz {licence}</translation>
         </message>
         <message>
             <source>Download</source>
@@ -1518,6 +1518,13 @@
         <message>
             <source>Copied as text.</source>
             <translation>Als Text kopiert.</translation>
+        </message>
+    </context>
+    <context>
+        <name>GetModelsWindows</name>
+        <message>
+            <source>{name} is downloaded. Choose it as the target.</source>
+            <translation>{name} ist heruntergeladen. Wählen Sie es als Zielmodell.</translation>
         </message>
     </context>
     <context>
@@ -2512,6 +2519,10 @@
         <message>
             <source>Other tokenizer, so slower</source>
             <translation>Anderer Tokenizer, daher langsamer</translation>
+        </message>
+        <message>
+            <source>Others</source>
+            <translation>Andere</translation>
         </message>
         <message>
             <source>Servers</source>
@@ -4401,7 +4412,7 @@
             <translation>Beste Tokens des Zielmodells</translation>
         </message>
         <message>
-            <source>Click or Enter: continue from here</source>
+            <source>Click or Enter: go on from here</source>
             <translation>Klick oder Eingabetaste: ab hier weiter</translation>
         </message>
         <message>
@@ -4702,8 +4713,8 @@
             <translation>Entfernen</translation>
         </message>
         <message>
-            <source>Tools, by who has them</source>
-            <translation>Werkzeuge, nach dem, der sie hat</translation>
+            <source>Where tools come from</source>
+            <translation>Woher Werkzeuge kommen</translation>
         </message>
         <message>
             <source>Tool servers (MCP) are programs or addresses. A program that is ticked is started with Outrider.</source>

@@ -360,16 +360,20 @@ def _pays(draft: ModelFile, target: ModelFile) -> bool:
 
 
 def _grouped(listed: list[PickerLine], both: list[PickerLine]) -> list[PickerLine]:
-    """Put headings over the drafts with the target's tokenizer and those with another one, where there are both.
+    """Put headings over the drafts with the target's tokenizer, those with another one, and all others.
 
-    `both`: the lines of heads and a draft model, which have a heading of their own between them.
+    `both`: the lines of heads and a draft model, which have a heading of their own between them. There are no other
+    headings where all tokenizers are the same.
     """
-    together = [PickerLine(None, "both", kind="group"), *both] if both else []
-    other = next((place for place, line in enumerate(listed) if line.slower), None)
-    if other is None:
-        return [*listed, *together]
-    same = [PickerLine(None, "same", kind="group")] if other else []
-    return [*same, *listed[:other], *together, PickerLine(None, "other", kind="group"), *listed[other:]]
+    slower = [line for line in listed if line.slower and not _out_of_question(line)]
+    first = listed.index(slower[0]) if slower else len(listed)
+    rest = [line for line in listed[first:] if line not in slower]
+    groups = {"same" if slower else "": listed[:first], "both": both, "other": slower, "rest": rest}
+    return [
+        line
+        for name, lines in groups.items()
+        for line in (*([PickerLine(None, name, kind="group")] if name and lines else []), *lines)
+    ]
 
 
 def _with_missing(listed: list[PickerLine], chosen: Path | None) -> list[PickerLine]:

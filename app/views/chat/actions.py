@@ -163,7 +163,7 @@ class ActionRow(QWidget):
         buttons = [self._buttons[spec.name] for spec in self._specs]
         if self._right:
             self._row.addStretch(1)
-        for part in (self._picker, *buttons) if self._right else (*buttons, self._picker):
+        for part in (self._picker, *buttons):  # The buttons are seen at times only, and leave no gap before it.
             self._row.addWidget(part)
         if not self._right:
             self._row.addStretch(1)

@@ -29,6 +29,7 @@ _MENU = (
     "proof.compare",
     "proof.sweep",
     "",
+    "models.get",
     "models.library",
     "models.folder",
     "models.rescan",

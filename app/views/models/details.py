@@ -53,11 +53,11 @@ class LibraryDetails(QFrame):
 
     def _lay_out(self) -> None:
         layout = in_column(spacing=4, margins=(0, 0, 0, 0), parent=self)
-        title, place = QHBoxLayout(), QHBoxLayout()
+        title, self._place = QHBoxLayout(), QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._head = QVBoxLayout()
         layout.addLayout(title)
         layout.addWidget(self.facts)
-        layout.addLayout(place)
+        layout.addLayout(self._place)
         layout.addStretch(1)
         title.setSpacing(8)
         title.addLayout(self._head, 1)
@@ -65,9 +65,9 @@ class LibraryDetails(QFrame):
         self._head.setSpacing(4)
         self._head.addWidget(self.name)
         self._head.addWidget(self.state)
-        place.setSpacing(8)
-        place.addWidget(self.path, 1)
-        place.addWidget(self.folder_button)
+        self._place.setSpacing(8)
+        self._place.addWidget(self.path, 1)
+        self._place.addWidget(self.folder_button, 0, Qt.AlignmentFlag.AlignLeading)
 
     def set_upright(self, upright: bool) -> None:
         """Arrange the facts beside the table, one a line, or below it, all in a line."""
@@ -77,6 +77,7 @@ class LibraryDetails(QFrame):
         self._head.setDirection(QBoxLayout.Direction.TopToBottom if upright else QBoxLayout.Direction.LeftToRight)
         self._head.setSpacing(4 if upright else 16)
         self._head.setStretch(1, 0 if upright else 1)
+        self._place.setDirection(self._head.direction())
         self.show_row(self.row)
 
     def show_row(self, row: LibraryRow | None) -> None:

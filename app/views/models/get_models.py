@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
-    QFormLayout,
     QGridLayout,
     QGroupBox,
     QHBoxLayout,
@@ -32,7 +31,8 @@ from app.system.translation import say
 from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.labels import ltr
-from app.words.get_models import by_hand, facts, needed_words, progress, stored_words, title
+from app.views.widgets.scroll_page import ScrollPage
+from app.words.get_models import by_hand, facts, needed_words, progress, stored_words, title, unmeasured
 from engine.host import FoundPlace, FoundRepository, PackagedModel, Recommendation, StoredModel, quantisations_of
 
 _PLACE = Qt.ItemDataRole.UserRole
@@ -63,7 +63,7 @@ class GetModelsDialog(Dialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Get models"))
         self.setObjectName("getModels")
-        self.resize(680, 620)
+        self.resize(QSize(680, 620).boundedTo(self.screen().availableSize()))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 16, 16, 16)
         layout.setSpacing(12)
@@ -105,9 +105,13 @@ class GetModelsDialog(Dialog):
         column = in_column(spacing=12, margins=(0, 12, 0, 0), parent=page)
         for part in parts:
             column.addWidget(part)
-        if not isinstance(parts[0].layout(), QVBoxLayout) or len(parts) > 1:
-            column.addStretch(1)
-        return page
+        if len(parts) == 1:
+            return page
+        column.addStretch(1)
+        page.setObjectName("page")
+        area = ScrollPage(self)
+        area.setWidget(page)
+        return area
 
     def _suits(self) -> QGroupBox:
         box = QGroupBox(self.tr("What suits this computer"), self)
@@ -125,7 +129,7 @@ class GetModelsDialog(Dialog):
         self.check_button.clicked.connect(self.check_wanted)
         self.suits_words = self._words(box)
         row = in_row(wide(self.suits_words), self.check_button)
-        in_column(self._cards, row, parent=box)
+        in_column(self._cards, row, margins=(0, 0, 0, 0), parent=box)
         return box
 
     def _by_hand(self) -> QWidget:
@@ -142,6 +146,7 @@ class GetModelsDialog(Dialog):
         """Make the controls for all downloads: the speed limit, and a token for models behind terms."""
         self.limit = QDoubleSpinBox(self)
         self.limit.setRange(0.0, 1000.0)
+        self.limit.lineEdit().setTextMargins(6, 0, 6, 0)
         self.limit.setDecimals(1)
         self.limit.setSpecialValueText(self.tr("no limit"))
         self.limit.setSuffix(self.tr(" MB a second"))
@@ -186,9 +191,8 @@ class GetModelsDialog(Dialog):
         self.add_button.setAutoDefault(False)
         self.places.itemSelectionChanged.connect(self._show_buttons)
         self.add_button.clicked.connect(self._add)
-        row = QHBoxLayout(box)
-        row.addWidget(self.places, 1)
-        row.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignTop)
+        buttons = in_column(self.add_button, ...)
+        in_row(wide(self.places), buttons, margins=(0, 0, 0, 0), parent=box)
         return box
 
     def _stored(self) -> QGroupBox:
@@ -200,22 +204,22 @@ class GetModelsDialog(Dialog):
         self.stored.itemSelectionChanged.connect(self._show_needed)
         self.remove_button.clicked.connect(self._remove)
         row = in_row(wide(self.needed), self.remove_button)
-        in_column(wide(self.stored), row, parent=box)
+        in_column(wide(self.stored), row, margins=(0, 0, 0, 0), parent=box)
         self._show_needed()
         return box
 
     def _small(self, packaged: Sequence[PackagedModel]) -> QGroupBox:
         box = QGroupBox(self.tr("A small model to begin with"), self)
-        form = QFormLayout(box)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
+        rows = in_column(margins=(0, 0, 0, 0), parent=box)
         self.small_buttons: dict[str, QPushButton] = {}
         for model in packaged:
-            words = self.tr("{title} · {size} · licence {licence}")
+            words = self.tr("{title} · {size} on disk · licence {licence}")
             size = say(file_size(model.size))
             button = QPushButton(self.tr("Download"), box)
             button.setAutoDefault(False)
             button.clicked.connect(lambda _checked=False, name=model.name: self.get_wanted.emit(name))
-            form.addRow(QLabel(words.format(title=model.title, size=size, licence=model.licence), box), button)
+            label = QLabel(words.format(title=model.title, size=size, licence=model.licence), box)
+            rows.addLayout(in_row(wide(label), button))
             self.small_buttons[model.name] = button
         return box
 
@@ -245,7 +249,7 @@ class GetModelsDialog(Dialog):
         below.addWidget(self.message, 1)
         below.addWidget(self.quantisation)
         below.addWidget(self.download_button)
-        in_column(top, wide(self.results), below, parent=box)
+        in_column(top, wide(self.results), below, margins=(0, 0, 0, 0), parent=box)
         return box
 
     # State ------------------------------------------------------------------------------------------------------------
@@ -283,7 +287,7 @@ class GetModelsDialog(Dialog):
                 else ""
             )
             gone = [self.tr("Left out: {reason}").format(reason=say(reason)) for reason in found.left_out]
-            self.suits_words.setText("\n".join(filter(None, (none, *gone))))
+            self.suits_words.setText("\n".join(filter(None, (none, *gone, unmeasured(found.models)))))
         if found is not None and (found.models, self.measured) != self._shown:
             self._shown = found.models, self.measured
             self._pairs = found.models
@@ -324,7 +328,6 @@ class GetModelsDialog(Dialog):
         for row, pair in enumerate(self._pairs):
             name, label = self._words(self), self._words(self)
             name.setObjectName("cardTitle")
-            name.setContentsMargins(0, 8 if row else 0, 0, 0)
             name.setText(title(pair))
             label.setObjectName("hint")
             label.setText(facts(pair, self.measured.get(pair.target)))
@@ -333,9 +336,10 @@ class GetModelsDialog(Dialog):
             button = self._button(self.tr("Download both"), self)
             button.setAccessibleName(self.tr("Download {pair}").format(pair=title(pair)))
             button.clicked.connect(lambda _checked=False, pair=pair: self.pair_wanted.emit(pair))
-            self._cards.addWidget(name, 2 * row, 0)
-            self._cards.addWidget(label, 2 * row + 1, 0)
-            self._cards.addWidget(button, 2 * row, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
+            self._cards.addWidget(name, 3 * row, 0)
+            self._cards.addWidget(label, 3 * row + 1, 0)
+            self._cards.addWidget(button, 3 * row, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
+            self._cards.setRowMinimumHeight(3 * row + 2, 8)
             self.card_buttons[pair.target] = button
 
     def _show_token(self, state: DownloadsShown) -> None:

@@ -128,7 +128,7 @@ class ServerPage(QWidget):
     def show_work(self, figures: ServerFigures | None, lines: tuple[ServerLine, ...]) -> None:
         """Show the figures so far, and the last requests."""
         self.figures.setText("" if figures is None else self._figures(figures))
-        self.figures.setVisible(figures is not None)
+        self.figures.setVisible(figures is not None and (figures.running or figures.waiting or figures.replies) > 0)
         text = "\n".join(_line(line) for line in reversed(lines))
         if text != self.log.toPlainText():
             self.log.setPlainText(text)

@@ -97,6 +97,7 @@ class ToolsPage(QWidget):
                 column.addLayout(self._folder_row())
         self.limit = QSpinBox(self)
         self.limit.setRange(1, 100)
+        self.limit.lineEdit().setTextMargins(6, 0, 6, 0)
         self.limit.setAccessibleName(self.tr("Calls for one question"))
         self.limit.lineEdit().setAccessibleName(self.limit.accessibleName())
         self.limit.valueChanged.connect(self.limit_changed)
@@ -119,7 +120,7 @@ class ToolsPage(QWidget):
         return in_row(wide(self.folders), buttons, spacing=8, margins=(26, 0, 0, 0))
 
     def _put_servers(self, column: QVBoxLayout) -> None:
-        title = QLabel(self.tr("Tools, by who has them"), self)
+        title = QLabel(self.tr("Where tools come from"), self)
         title.setObjectName("cardTitle")
         column.addWidget(title)
         text = self.tr(
@@ -127,7 +128,7 @@ class ToolsPage(QWidget):
         )
         column.addWidget(self._hint(text))
         self.tree = QTreeWidget(self)
-        self.tree.setAccessibleName(self.tr("Tools, by who has them"))
+        self.tree.setAccessibleName(self.tr("Where tools come from"))
         self.tree.setHeaderHidden(True)
         self.tree.setColumnCount(2)
         self.tree.header().setStretchLastSection(False)
@@ -148,6 +149,7 @@ class ToolsPage(QWidget):
         row = in_row(wide(self.name), spacing=8)
         row.addWidget(self.where, 3)
         row.addWidget(self._button(self.tr("Add"), self._add))
+        column.addSpacing(4)
         column.addLayout(row)
         more = FlowLayout()
         more.addWidget(self._button(self.tr("Paste the JSON of servers"), self._paste))

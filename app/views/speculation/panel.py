@@ -271,6 +271,7 @@ class SpeculationPanel(ScrollPage):
             for plot in self._plots or ():
                 plot.setUpdatesEnabled(False)  # Each is painted in its turn.
         self._charts.setVisible(not metrics.empty)
+        self.tools.offer(shown=not metrics.empty)
         self.hint.setVisible(metrics.empty)
         self._figures = metrics.figures()
         self._fold()
@@ -314,7 +315,7 @@ class SpeculationPanel(ScrollPage):
 
     def _draw_rate(self) -> None:
         if self._plots is not None:
-            self._plots[0].draw(self._figures.smoothed, self._figures.rates)
+            self._plots[0].draw(self._figures.smoothed, self._figures.rates, step=self._metrics.rates.rounds_per_point)
             self._plots[0].show_bar()
             self._plots[0].setUpdatesEnabled(True)
 
@@ -464,8 +465,17 @@ class PanelTools(QWidget):
         self.said.setWordWrap(True)
         self.said.setObjectName("caption")
         self.said.hide()
+        for button in (self.pause_button, self.save_button):
+            policy = button.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)  # What stands below stays where it is.
+            button.setSizePolicy(policy)
         row = in_row(title, ..., self.pause_button, self.save_button, spacing=4)
         in_column(row, self.said, margins=(0, 0, 0, 0), spacing=4, parent=self)
+
+    def offer(self, *, shown: bool) -> None:
+        """Show the buttons while there are plots to pause and to save."""
+        for button in (self.pause_button, self.save_button):
+            button.setVisible(shown)
 
     def _pause(self, paused: bool) -> None:
         words = self.tr("Resume the plots") if paused else self.tr("Pause the plots")

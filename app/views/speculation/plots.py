@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from math import ceil, log10
+from math import ceil, inf, log10
 
+import numpy as np
 import pyqtgraph
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QWheelEvent
@@ -123,6 +124,7 @@ class LivePlot(StillPlot):
         self._labels = {"bottom": x_label, "left": y_label}
         self._data: tuple[Points, Points] = (([], []), ([], []))
         self._level: float | None = None
+        self._step = inf
         self._dragged: tuple[float, int] | None = None
         self.bar = _Bar()
         self.bar.setAccessibleName(self.tr("Scroll {plot}").format(plot=name))
@@ -147,15 +149,27 @@ class LivePlot(StillPlot):
         self._line = pyqtgraph.PlotCurveItem(antialias=True)
         self._dashes = pyqtgraph.PlotCurveItem()
         self._dashes_label = pyqtgraph.TextItem(anchor=(1.0, 1.0))
+        self._dashes_label.setZValue(1.0)
         for item in (self._dots, self._dashes, self._line):
             plot.addItem(item)
         plot.addItem(self._dashes_label, ignoreBounds=True)
 
     # Drawing ----------------------------------------------------------------------------------------------------------
 
-    def draw(self, line: Points, dots: Points = ((), ()), level: float | None = None, level_name: str = "") -> None:
-        """Show these points; both are (x values, y values). `level`: where the dashed line is, None for none."""
-        self._data, self._level = (line, dots), level
+    def draw(
+        self,
+        line: Points,
+        dots: Points = ((), ()),
+        level: float | None = None,
+        level_name: str = "",
+        *,
+        step: float = inf,
+    ) -> None:
+        """Show these points; both are (x values, y values). `level`: where the dashed line is, None for none.
+
+        The line is broken between points that are more than `step` apart: nothing is known of what lies between.
+        """
+        self._data, self._level, self._step = (line, dots), level, step
         self._dashes_label.setText(level_name, color=self._theme.color("muted"))
         most = round(_STEPS * max(self._extent - self._window, 0.0))
         if most != self.bar.maximum():
@@ -185,7 +199,9 @@ class LivePlot(StillPlot):
     def _show_window(self) -> None:
         (xs, ys), dots = self._data
         left, right = self.shown_range
-        self._line.setData(*_between((xs, ys), left, right))
+        places, values = _between((xs, ys), left, right)
+        joined = np.append(np.diff(places) <= self._step, True) if places else None
+        self._line.setData(places, values, connect="all" if joined is None else joined)
         self._dots.setData(*_between(dots, left, right))
         shown = self._level is not None
         self._dashes.setData([left, right] if shown else [], [self._level] * 2 if shown else [])
@@ -223,6 +239,9 @@ class LivePlot(StillPlot):
         self._line.setPen(pyqtgraph.mkPen(theme.color("accent"), width=2 * dots))
         self._dashes.setPen(pyqtgraph.mkPen(theme.color("muted"), width=1.5 * dots, style=Qt.PenStyle.DashLine))
         self._dashes_label.setColor(theme.color("muted"))
+        ground = theme.color("background")
+        ground.setAlpha(200)  # The line may run behind it.
+        self._dashes_label.fill = pyqtgraph.mkBrush(ground)
         self._dashes_label.setFont(QApplication.font())
         dot = theme.color("muted")
         dot.setAlpha(110)

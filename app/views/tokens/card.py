@@ -170,7 +170,7 @@ class TokenCard(QFrame):
         self.alternatives_title.setObjectName("caption")
         layout.addWidget(self.alternatives_title)
         layout.addLayout(self._make_alternatives())
-        hint = QLabel(self.tr("Click or Enter: continue from here"), self)
+        hint = QLabel(self.tr("Click or Enter: go on from here"), self)
         hint.setObjectName("caption")
         layout.addSpacing(4)
         layout.addWidget(hint)

@@ -179,7 +179,7 @@ class UnsurePlaces(QWidget):
         words = self.tr("Least sure: {count}") if self._at is None else self.tr("Least sure: {place} of {count}")
         self.list.setText(words.format(place=number((self._at or 0) + 1), count=number(count)))
         for button in (self.back, self.on, self.list):
-            button.setEnabled(bool(count))
+            button.setVisible(bool(count))
 
     def _fill(self) -> None:
         self._menu.clear()

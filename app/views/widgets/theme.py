@@ -211,8 +211,11 @@ class Theme(QObject):
             self._app.setFont(wanted[1])
         size = self.points
         sizes = {"small": f"{size * 0.92:.2f}pt", "large": f"{size * 1.25:.2f}pt", "huge": f"{size * 1.7:.2f}pt"}
-        arrow = f"{self._icon_folder}/caret-{'dark' if self.dark else 'light'}.svg"
-        sheet = self._template.substitute(asdict(self.tokens), radius=RADIUS, arrow=arrow, **sizes)
+        shade = "dark" if self.dark else "light"
+        icons = {
+            part: f"{self._icon_folder}/{file}-{shade}.svg" for part, file in (("arrow", "caret"), ("check", "check"))
+        }
+        sheet = self._template.substitute(asdict(self.tokens), radius=RADIUS, **icons, **sizes)
         self._app.setStyleSheet(sheet)
         self.changed.emit()
 

@@ -88,10 +88,10 @@ def ask_what_to_open(parent: QWidget, settings: Settings, title: str) -> Path | 
 
 def _folder(settings: Settings) -> Path:
     """Return the folder to begin in: the last one used, at first the documents."""
-    last = Path(settings.files_folder)
-    if settings.files_folder and last.is_dir():
-        return last
-    return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
+    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    return next(
+        (Path(each) for each in (settings.files_folder, documents) if each and Path(each).is_dir()), Path.home()
+    )
 
 
 def _remember(settings: Settings, chosen: str) -> str:

@@ -116,9 +116,10 @@ class FirstLaunchView(ColumnPage):
     def __init__(self, theme: Theme, *, has_demo: bool, parent: QWidget | None = None) -> None:
         super().__init__(_WIDE, (_MARGIN, 8), parent)
         self.demo = QPushButton(self.tr("Try the demo pair"), self)
-        self.folder = QPushButton(self.tr("Choose a folder with models…"), self)
-        self.small_model = QPushButton(self.tr("Get a small real model (93 MB)"), self)
+        self.folder = QPushButton(self.tr("Choose a models folder…"), self)
+        self.small_model = QPushButton(self.tr("Get a small model (93 MB)"), self)
         self.close_button = QPushButton(self.tr("Go to the chat"), self)
+        self._ways = (self.demo, self.folder, self.small_model)
         self._fill(theme, has_demo=has_demo)
         self.demo.clicked.connect(self.demo_wanted)
         self.folder.clicked.connect(self.folder_wanted)
@@ -152,7 +153,7 @@ class FirstLaunchView(ColumnPage):
         layout.addWidget(self.player)
         self.watched = self._label(
             self.tr(
-                "The demo pair wrote this just now, on this computer: grey are the draft's guesses, a tick is a guess "
+                "The demo pair wrote this just now, on this computer: grey are the draft’s guesses, a tick is a guess "
                 "that the target keeps, a cross one that it replaces."
             ),
             "caption",
@@ -223,14 +224,14 @@ class FirstLaunchView(ColumnPage):
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
         buttons.addStretch(1)
-        for button in (self.demo, self.folder, self.close_button):
+        for button in self._ways:
             button.setAutoDefault(False)
             buttons.addWidget(button)
         buttons.addStretch(1)
         rows = self._rows = QVBoxLayout()
         rows.addLayout(buttons)
-        self.small_model.setAutoDefault(False)
-        rows.addWidget(self.small_model, 0, Qt.AlignmentFlag.AlignHCenter)
+        self.close_button.setAutoDefault(False)
+        rows.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignHCenter)
         rows.addWidget(
             self._label(
                 self.tr(
@@ -248,7 +249,7 @@ class FirstLaunchView(ColumnPage):
 
         In a low one all stands closer.
         """
-        hints = [button.sizeHint().width() for button in (self.demo, self.folder, self.close_button)]
+        hints = [button.sizeHint().width() for button in self._ways]
         wanted = sum(hints) + self._buttons.spacing() * (len(hints) + 1)
         fits = wanted <= min(event.size().width() - 2 * _MARGIN, _WIDE)
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom

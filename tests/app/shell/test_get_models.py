@@ -171,9 +171,9 @@ def recommendations(window: Window, dialog: GetModelsDialog, monkeypatch: pytest
     words = first_card(dialog)
     assert words == (
         "Big-8B Q4_K_M with Big-1B Q4_K_M as its draft\n"
-        "for conversation · 5.0 GB on disk · 6.0 GB of memory for 8,192 tokens · licence MIT\n"
-        "How fast it is here is not known before this computer is measured."
+        "for conversation · 5.0 GB on disk · 6.0 GB of memory for 8,192 tokens · licence MIT"
     )
+    assert dialog.suits_words.text() == "How fast they are here is not known before this computer is measured."
     dialog.copy_button.click()
     by_hand = QGuiApplication.clipboard().text()
     assert "https://huggingface.co/big/Big-8B-GGUF/tree/main\n    Big-8B-Q4_K_M.gguf\n" in by_hand

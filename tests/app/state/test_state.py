@@ -147,12 +147,16 @@ def test_models_go_by_their_files_whatever_they_call_themselves() -> None:
     models.set_found(Path("/models"), ours)
     assert [line.label for line in models.targets()] == ["a · 12M", "b · 12M"]
     models.set_fits({ours[1].path: Fit(False, "Other tokens.", through_text=True)})
+    broken = ModelFile(Path("/models/c.gguf"), "Story", problem="It is cut off.")
+    models.set_found(Path("/models"), (*ours, broken))
     assert [(line.kind, line.label, line.slower) for line in models.drafts()[3:]] == [
         ("group", "same", False),
         ("model", "a · 12M", False),
         ("group", "other", False),
         ("model", "b · 12M", True),
-    ]
+        ("group", "rest", False),
+        ("model", "c", False),
+    ], "what cannot be loaded has no tokenizer that is another one"
 
 
 @pytest.mark.parametrize(

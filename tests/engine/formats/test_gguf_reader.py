@@ -305,7 +305,7 @@ def test_long_vocabularies_are_walked_across_reads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "words"), [(40, "40 bytes"), (10_241, "11 KB"), (181_568, "178 KB"), (11_000_000, "11 MB")]
+    ("missing", "words"), [(40, "40 bytes"), (10_001, "11 KB"), (181_568, "182 KB"), (10_940_000, "11 MB")]
 )
 def test_an_incomplete_file_says_how_much_is_missing(tmp_path: Path, missing: int, words: str) -> None:
     """Of all tensors together, not of the first one that is cut."""

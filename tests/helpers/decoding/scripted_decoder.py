@@ -122,6 +122,7 @@ class ScriptedDecoder:
         self._calibrated = False
 
     sees = True
+    corpus: object = None
 
     def count_picture(self, _address: str) -> int:
         """Count as many tokens for each picture."""

@@ -67,8 +67,10 @@ def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: Scripte
     assert dialog.prompt.toPlainText() == "Why is the sky blue?"
     assert "lookahead 4" in dialog.pair.text()
     assert not dialog.copy_button.isEnabled()
+    assert dialog.result.isHidden(), "there are no dashes before there are figures"
     window.click(dialog.start)
     assert _until_over(window, "compare").status == "done"
+    assert dialog.result.isVisible()
     asked = proof.asked[0]
     assert (asked["prompts"], asked["ways"]) == (["Why is the sky blue?"], (4,))
     assert (asked["repeats"], asked["max_tokens"], asked["sampling"].temperature) == (5, 96, 0.0)

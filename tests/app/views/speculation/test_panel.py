@@ -186,6 +186,20 @@ def turn(plot: object, angle: int) -> bool:
     return event.isAccepted()
 
 
+def test_the_line_is_broken_where_nothing_was_proposed(panel: Panel, qtbot: QtBot) -> None:
+    metrics = Metrics()
+    write(metrics, 3)
+    for number in range(4, 24):
+        metrics.take(0.1 * number, RoundEvent(number, "draft", 0, 0, 0, 0.0, 60.0))
+    write(metrics, 3, begin=False, first=24)
+    shown = panel(metrics)
+    qtbot.waitUntil(lambda: shown.is_drawn)
+    assert shown.plots is not None
+    line = shown.plots[0]._line
+    gaps = [(line.xData[at], line.xData[at + 1]) for at, joined in enumerate(line.opts["connect"]) if not joined]
+    assert gaps == [(10.0, 24.0)], "eight rounds together still hold a proposal until the tenth"
+
+
 def test_paused_it_stands_still_and_goes_on_with_all_there_is(panel: Panel, qtbot: QtBot) -> None:
     metrics = Metrics()
     shown = panel(metrics)
@@ -308,6 +322,7 @@ def test_it_is_right_while_empty_and_in_any_size(panel: Panel) -> None:
     assert shown.plots[0].shown_range == shown.plots[1].shown_range == (0.0, 10.0)
     assert shown.times.parts() == [("Draft", "– %", 0.0), ("Target", "– %", 0.0), ("Rest", "– %", 0.0)]
     assert shown.figures.empty
+    assert shown.tools.save_button.isHidden(), "there is nothing to save"
     for width, height in ((240, 400), (480, 1_500)):
         shown.resize(width, height)
         QApplication.processEvents()

@@ -61,6 +61,7 @@ def test_a_folder(open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path))
     view.folder.click()
     assert shown(window) is None
+    assert window.prompt.edit.hasFocus()
     window.wait(lambda: window.models.settled)
 
 
