@@ -298,7 +298,13 @@ class Picker(QComboBox):
         super().showPopup()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Move to the first and the last enabled line, and to the next one that contains the typed letters."""
+        """Move to the first and the last enabled line, and to the next one that contains the typed letters.
+
+        Once the list is hidden, by whatever closes it, show what changed meanwhile.
+        """
+        if watched is self.view() and event.type() == QEvent.Type.Hide and self._waiting is not None:
+            # Not at once: Qt has still to say which line was chosen.
+            QTimer.singleShot(0, self, self._catch_up)
         if watched is self.view() and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             text = event.text()
             if event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
@@ -334,9 +340,6 @@ class Picker(QComboBox):
     def hidePopup(self) -> None:  # noqa: N802 - Qt's name
         super().hidePopup()
         settle_hover(self)
-        if self._waiting is not None:
-            # Not at once: Qt has still to say which line was chosen.
-            QTimer.singleShot(0, self, self._catch_up)
 
     def _catch_up(self) -> None:
         waiting, self._waiting = self._waiting, None

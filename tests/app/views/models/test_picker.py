@@ -141,6 +141,10 @@ def test_a_list_that_is_open_stays_as_it_is(qtbot: QtBot) -> None:
     assert chosen == [Path("b")]
     qtbot.waitUntil(lambda: picker.itemText(1) == "y")
     assert picker.currentIndex() == -1
+    picker.showPopup()
+    picker.fill([PickerLine(Path(name), name) for name in "uvw"], None, "")
+    view.window().hide()  # As a system does where the focus goes to another window.
+    qtbot.waitUntil(lambda: picker.itemText(1) == "v")
 
 
 def test_home_end_and_letters_go_to_lines_that_can_be_chosen(qtbot: QtBot) -> None:
