@@ -32,6 +32,7 @@ from app.store.other_programs import ImportReport
 from app.system.resources import ResourceDamaged, starter_prompts
 from app.system.single_instance import Call
 from app.system.translation import say
+from app.views.widgets.labels import ltr
 from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import FileDrops
 from app.words.context import blind, refusal, too_long
@@ -439,10 +440,12 @@ class FolderOffer(QObject):
     def _offer(self, found: FolderPair) -> None:
         # What was just downloaded is offered where it was downloaded.
         own = found.folder.is_relative_to(download_folder())
-        if not found.count or (own and found.target is None):
+        if own and found.target is None:
             return
         self._offered = found
         words = self.tr("%n model(s) can be used here.", "", found.count)
+        if not found.count:
+            words = self.tr("There is no model to use in {folder}.").format(folder=ltr(str(found.folder)))
         if found.target is not None and found.draft is not None:
             words += " " + self.tr("The best pair: {target} with {draft} as its draft. {expectation}").format(
                 target=say(label(found.target)), draft=say(label(found.draft)), expectation=say(found.expectation)

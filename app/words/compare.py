@@ -225,7 +225,9 @@ def doubts_words(report: WaysReport | None) -> str:
 
 def use_words(lookahead: int | None) -> str:
     """Return the words of the button that sets the picker."""
-    return tr("Proof", "Use lookahead {k}").format(k=UNKNOWN if lookahead is None else lookahead)
+    if lookahead is None:
+        return tr("Proof", "Use the best lookahead")
+    return tr("Proof", "Use lookahead {k}").format(k=lookahead)
 
 
 def best_words(lookahead: int | None, others: list[int]) -> str:

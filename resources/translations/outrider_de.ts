@@ -1173,6 +1173,10 @@
             </translation>
         </message>
         <message>
+            <source>There is no model to use in {folder}.</source>
+            <translation>In {folder} ist kein nutzbares Modell.</translation>
+        </message>
+        <message>
             <source>The best pair: {target} with {draft} as its draft. {expectation}</source>
             <translation>Das beste Paar: {target} mit {draft} als Draft. {expectation}</translation>
         </message>
@@ -3146,6 +3150,10 @@
         <message>
             <source>Fewer than three runs give only a first impression.</source>
             <translation>Weniger als drei Läufe ergeben nur einen ersten Eindruck.</translation>
+        </message>
+        <message>
+            <source>Use the best lookahead</source>
+            <translation>Beste Vorausschau verwenden</translation>
         </message>
         <message>
             <source>Use lookahead {k}</source>

@@ -220,7 +220,7 @@ def test_sweep_sets_the_picker_to_the_best(open_window: OpenWindow, proof: Scrip
     window = open_window(Script())
     dialog = _sweep(window)
     dialog.prompt.setPlainText("Hello")
-    assert not dialog.use.isEnabled()
+    assert (dialog.use.text(), dialog.use.isEnabled()) == ("Use the best lookahead", False)
     window.click(dialog.start)
     assert _until_over(window, "sweep").status == "done"
     assert proof.asked[0]["ways"] == (*range(1, 17), "auto")

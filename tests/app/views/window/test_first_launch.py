@@ -58,11 +58,14 @@ def test_a_folder(open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "")
     view.folder.click()
     assert shown(window) is view, "nothing was chosen"
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path))
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "empty"))
+    (tmp_path / "empty").mkdir()
     view.folder.click()
     assert shown(window) is None
     assert window.prompt.edit.hasFocus()
     window.wait(lambda: window.models.settled)
+    window.wait(window.main.pair_notice.isVisible)
+    assert "no model to use in" in window.main.pair_notice.text.text()
 
 
 @pytest.mark.parametrize("way", ["escape", "button", "question"])
