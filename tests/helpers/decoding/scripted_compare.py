@@ -84,7 +84,7 @@ class ScriptedCompare:
 
     def __call__(
         self,
-        decoder: object,
+        decoder: Any,
         prompts: Sequence[str],
         ways: Sequence[int | str],
         *,
@@ -92,7 +92,7 @@ class ScriptedCompare:
         progress: Any,
         **options: Any,
     ) -> WaysReport:
-        self.asked.append({"prompts": list(prompts), "ways": tuple(ways), **options})
+        self.asked.append({"prompts": list(prompts), "ways": tuple(ways), "corpus": decoder.corpus, **options})
         if self.errors:
             raise self.errors.pop(0)
         names = ["plain", *map(str, ways)]
