@@ -65,12 +65,12 @@ class CompareDialog(RunDialog):
             label.setObjectName("caption")
         for label in (self.verdict, self.verdict_help, self.doubts):
             label.setWordWrap(True)
-        self.result = QWidget(self)
+        self.outcome_part = QWidget(self)
         row = in_row(self.speedup, wide(self.outcome), spacing=12)
-        in_column(self.speeds, row, margins=(0, 0, 0, 0), spacing=16, parent=self.result)
+        in_column(self.speeds, row, margins=(0, 0, 0, 0), spacing=16, parent=self.outcome_part)
         self.place.addWidget(self.race)
         self.place.addSpacing(8)
-        self.place.addWidget(self.result)
+        self.place.addWidget(self.outcome_part)
         for widget in (self.rounds, self.verdict, self.verdict_help, self.doubts):
             self.place.addWidget(widget)
         self.place.addStretch(1)
@@ -97,7 +97,7 @@ class CompareDialog(RunDialog):
         name = self._chosen if other is None else other.name
         shown = figures(report, name)
         self.show_race()
-        self.result.setVisible(report is not None)  # Before that it is dashes only.
+        self.outcome_part.setVisible(report is not None)  # Before that it is dashes only.
         self.speeds.show_ways((way_words(PLAIN), way_words(name)), figures(report, PLAIN), shown)
         self.speedup.setText(speedup_words(shown))
         self.outcome.setText(outcome_words(shown))

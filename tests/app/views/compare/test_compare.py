@@ -67,12 +67,12 @@ def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: Scripte
     assert dialog.prompt.toPlainText() == "Why is the sky blue?"
     assert "lookahead 4" in dialog.pair.text()
     assert not dialog.copy_button.isEnabled()
-    assert dialog.result.isHidden(), "there are no dashes before there are figures"
+    assert dialog.outcome_part.isHidden(), "there are no dashes before there are figures"
     decoder = window.program.bridge._decoder
     decoder.corpus = texts = object()  # type: ignore[assignment]
     window.click(dialog.start)
     assert _until_over(window, "compare").status == "done"
-    assert dialog.result.isVisible()
+    assert dialog.outcome_part.isVisible()
     asked = proof.asked[0]
     assert (asked["corpus"], decoder.corpus) == (None, texts), "the reply may stand in the user's own texts"
     assert (asked["prompts"], asked["ways"]) == (["Why is the sky blue?"], (4,))
