@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.cancel import CancelToken
+from engine.hub.web import Web
 from helpers.hub import Fault, LocalHub, sha256
 from helpers.paths import ROOT
 
@@ -44,6 +46,18 @@ def kill_and_resume(folder: Path, kills: int, size: int, speed: float, seed: int
         assert [path.name for path in folder.rglob("*")] == [NAME]
         assert hub.most_again(NAME) <= _LOST
         assert hub.out < 2 * size
+
+
+def test_a_reader_that_waits_has_little_under_way() -> None:
+    with LocalHub({"maker/big": {NAME: bytes(24 * 2**20)}}) as hub:
+        pieces = Web().pieces(f"{hub.files_url}/maker/big/{NAME}", CancelToken(), {})
+        next(pieces), next(pieces)
+        before = -1
+        while hub.out != before:  # Until what the kernel holds on both sides is full.
+            before = hub.out
+            time.sleep(0.1)
+        pieces.close()
+        assert 0 < before <= _LOST
 
 
 def test_killed_and_gone_on(tmp_path: Path) -> None:
