@@ -22,6 +22,7 @@ from engine.sampling_rules import RULES
 from engine.system.files import expanded, write_whole
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.status import Status
 
 
@@ -112,6 +113,15 @@ def write_file(path: Path, data: bytes) -> None:
         write_whole(path, data)
     except OSError as error:
         raise InvalidRequest(f"Cannot write {path}: {error.strerror or error}.") from None
+
+
+def notes_console(*, quiet: bool) -> Console | None:
+    """Return where notes and progress are printed; None: nowhere."""
+    if quiet:
+        return None
+    from rich.console import Console  # noqa: PLC0415 - long to import
+
+    return Console(stderr=True)
 
 
 def shown_in(status: Status) -> Callable[[LoadProgress], None]:

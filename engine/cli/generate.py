@@ -11,8 +11,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.checks import MOST_PREDICTED
@@ -29,11 +27,9 @@ from engine.cli.arguments.models import (
 from engine.cli.arguments.prompts import read_messages, read_text_argument, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
 from engine.cli.cancellable import EXIT_CANCELLED, EXIT_DONE, run_cancellable
-from engine.cli.common import add_sampling_options, write_file
+from engine.cli.common import add_sampling_options, notes_console, write_file
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
 from engine.decoder import SpeculativeDecoder
-from engine.documents.document import Document
-from engine.documents.retrieval import GivenDocuments
 from engine.errors import Cancelled, InvalidRequest
 from engine.events import Finished, GenerationResult, RoundEvent, TextEvent, TokenEvent
 from engine.generation.responder import Responder
@@ -42,6 +38,9 @@ from engine.messages.parts import ImagePart
 from engine.remote.address import is_server_address
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from engine.documents.retrieval import GivenDocuments
     from engine.remote.client import RemoteDecoder
 
 _SCHEMA = 1
@@ -93,7 +92,7 @@ class _Output:
     options: dict[str, Any]
     as_json: bool
     cancel: CancelToken
-    console: Console
+    console: Console | None
     proof: Path | None = None
 
     def answer(self, prompt: Any, **further: Any) -> GenerationResult:
@@ -127,6 +126,8 @@ class _Output:
 
     def _tell(self, result: GenerationResult) -> None:
         """Print a reply's notes and figures at once: the models may be measured afterwards."""
+        if self.console is None:
+            return
         for note in result.notes:
             self.console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
         self.console.print(figures_line(result), style="dim", highlight=False, soft_wrap=True)
@@ -143,18 +144,17 @@ def run(args: argparse.Namespace) -> int:
     turns = read_messages(args.messages) if args.messages else None
     system = system_of(args)
     prompt: Any = None
-    documents, images = list[Document](), list[ImagePart]()
+    documents, images = read_documents(args), read_images(args)
     if turns:
         turns = with_system(turns, system)
     else:
         options["raw"] = args.raw
         prompt = _read_prompt(args)
-        documents, images = read_documents(args), read_images(args)
         prompt = prompt if system is None else with_system([Message("user", prompt)], system)
         GenerationRequest(freeze_prompt(prompt), **options)
     _note_ignored(args)
     cancel = CancelToken()
-    console = Console(stderr=True, quiet=args.quiet)
+    console = notes_console(quiet=args.quiet)
 
     def work() -> int:
         with _responder(args, settings, console, cancel) as decoder:
@@ -208,7 +208,7 @@ def _check_together(args: argparse.Namespace) -> None:
 
 
 def _responder(
-    args: argparse.Namespace, settings: NamedModels, console: Console, cancel: CancelToken
+    args: argparse.Namespace, settings: NamedModels, console: Console | None, cancel: CancelToken
 ) -> SpeculativeDecoder | RemoteDecoder:
     """Open the responder: loaded models, or the server that --target names."""
     if is_server_address(settings.target):

@@ -120,7 +120,8 @@ class TextTable:
             return np.zeros(0, np.int64)
         first = int(self._starts[0]) - _WORD
         spaces = np.flatnonzero(np.frombuffer(self.lines(), np.uint8) == ord(" ")) + first
-        return np.unique(np.searchsorted(self._starts, spaces, "right") - 1)
+        found = np.searchsorted(self._starts, spaces, "right") - 1
+        return found[np.diff(found, prepend=-1) > 0]  # np.unique would import numpy.ma, at each start.
 
     def _padding(self) -> NDArray[np.int64]:
         """Mark the texts that stand for nothing."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.backends.base import Backend
-from engine.documents.picture import decode_picture
 from engine.errors import InvalidRequest
 from engine.messages.picture import Picture
 
@@ -70,4 +69,6 @@ def eyes_of(target: Backend) -> Callable[[str], Sequence[int]] | None:
     """Return the function from a picture's address to the target's tokens; None if the target reads no pictures."""
     if not target.sees:
         return None
+    from engine.documents.picture import decode_picture  # noqa: PLC0415 - for models that see
+
     return lambda address: target.see(Picture(address, partial(decode_picture, address)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import re
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -29,6 +30,7 @@ _NO_MEMORY = re.compile(
     re.IGNORECASE,
 )
 _LIBRARIES = ("llama-cpp-python", "numpy", "torch", "transformers")
+_INSTALLED = re.compile(r"(\w+)-([^-]+)\.dist-info")
 
 
 def describe_machine() -> dict[str, Any]:
@@ -41,18 +43,20 @@ def describe_machine() -> dict[str, Any]:
         "system": platform.platform(),
         "python": platform.python_version(),
         "outrider": __version__,
-        "libraries": {name: found for name in _LIBRARIES if (found := _version(name)) is not None},
+        "libraries": {name: _installed()[name] for name in _LIBRARIES if name in _installed()},
     }
 
 
 @cache
-def _version(package: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - seldom asked, long to import
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+def _installed() -> dict[str, str]:
+    """Return the versions of installed packages. importlib.metadata would import much, at each start."""
+    found: dict[str, str] = {}
+    for folder in sys.path:
+        with suppress(OSError):
+            for match in (_INSTALLED.fullmatch(each.name) for each in Path(folder).iterdir()):
+                if match is not None:
+                    found.setdefault(match[1].replace("_", "-"), match[2])
+    return found
 
 
 def _processor() -> str:

@@ -6,20 +6,21 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
-from engine.documents.document import Document
-from engine.documents.picture import read_picture
-from engine.documents.read import read_document
-from engine.documents.retrieval import GivenDocuments
 from engine.errors import InvalidRequest
 from engine.generation.responder import Responder
 from engine.library.names import resolve_source
 from engine.loading.open import open_embedder
 from engine.messages.message import Message
 from engine.messages.parts import ImagePart, TextPart
+
+if TYPE_CHECKING:
+    from engine.documents.document import Document
+    from engine.documents.retrieval import GivenDocuments
 
 _ROOM = 4_096
 """The assumed tokens of a context of unknown size."""
@@ -53,6 +54,8 @@ def add_document_options(parser: argparse.ArgumentParser) -> None:
 
 def given_documents(args: argparse.Namespace, documents: Sequence[Document], cancel: CancelToken) -> GivenDocuments:
     """Return documents that can be asked, by --embedding-model too. Raises LoadFailed and its kinds, Cancelled."""
+    from engine.documents.retrieval import GivenDocuments  # noqa: PLC0415 - for documents alone
+
     if not documents or args.embedding_model is None:
         return GivenDocuments(documents)
     config = LoadConfig(resolve_source(args.embedding_model), None, args.threads, args.gpu_layers)
@@ -61,6 +64,10 @@ def given_documents(args: argparse.Namespace, documents: Sequence[Document], can
 
 def read_documents(args: argparse.Namespace) -> list[Document]:
     """Return the documents that --document names, and print their unread parts. Raises DocumentRefused."""
+    if not args.document:
+        return []
+    from engine.documents.read import read_document  # noqa: PLC0415 - for documents alone
+
     documents = [read_document(path.expanduser()) for path in args.document]
     for note in (f"{each.name}: {note}" for each in documents for note in each.notes if not args.quiet):
         sys.stderr.write(f"outrider-engine: {note}\n")
@@ -69,6 +76,10 @@ def read_documents(args: argparse.Namespace) -> list[Document]:
 
 def read_images(args: argparse.Namespace) -> list[ImagePart]:
     """Return the pictures that --image names. Raises DocumentRefused."""
+    if not args.image:
+        return []
+    from engine.documents.picture import read_picture  # noqa: PLC0415 - for pictures alone
+
     return [read_picture(path.expanduser()) for path in args.image]
 
 

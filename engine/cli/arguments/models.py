@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
-
-from rich.console import Console
 
 from engine.cancel import CancelToken
 from engine.cli.common import add_loading_options, attach_named_heads, load_named, shown_in
@@ -21,6 +20,8 @@ from engine.methods import AUTO, PLAIN, SOURCES, find_method
 from engine.system.files import expanded
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from engine.remote.client import RemoteDecoder
 
 _LOCAL = (
@@ -176,16 +177,18 @@ def _named(given: dict[str, Any], kind: type) -> dict[str, Any]:
 
 
 def load_models(
-    args: argparse.Namespace, settings: NamedModels, console: Console, cancel: CancelToken
+    args: argparse.Namespace, settings: NamedModels, console: Console | None, cancel: CancelToken
 ) -> SpeculativeDecoder:
-    with console.status("Loading…") as status:
+    with nullcontext() if console is None else console.status("Loading…") as status:
         warnings.simplefilter("ignore", PairWarning)
         draft = None if settings.draft == "none" else settings.draft
-        decoder = load_named(args, settings.target or "demo", draft, progress=shown_in(status), cancel=cancel)
+        decoder = load_named(
+            args, settings.target or "demo", draft, progress=status and shown_in(status), cancel=cancel
+        )
         notes = _attach_heads(decoder, args, settings, cancel)
         if corpus := getattr(args, "corpus", None):
             notes += _attach_corpus(decoder, corpus, cancel)
-    for note in (*decoder.warnings, *notes):
+    for note in () if console is None else (*decoder.warnings, *notes):
         console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
     return decoder
 
