@@ -30,6 +30,7 @@ _MOST_CHANGES = 3
 _GOES_ON = 2**16
 """So many bytes count as progress."""
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
+_PAGE_NAMES = (".html", ".htm", ".xml")
 _PAGES = (b"<!doctype html", b"<html", b"<?xml", b"<head")
 
 Note = Callable[[str], None]
@@ -101,6 +102,7 @@ class Transfer:
     packed: bool = False
     moved: int = 0
     _renewed: int = 0
+    _wrong_ranges: int = 0
     _contradicted: bool = False
 
     def run(self, finish: Callable[[PartialFile], None] | None = None) -> Path:
@@ -188,7 +190,15 @@ class Transfer:
         """Compare an answer's facts of the file with the known ones. Raises _Changed, Unfinished, DownloadFailed."""
         facts = FileFacts.of(head, self.source)
         if head.status == 206 and facts.first != (self.source.start or 0) + part.length:
-            raise Unfinished(refusals.not_understood(head.url))
+            self._wrong_ranges += 1
+            if self._wrong_ranges > _MOST_CHANGES and part.length and self.source.start is None:
+                self._say_anew()
+                part.restart({}, 0)
+                self._ask_anew()
+            raise Unfinished(self._two_things())
+        page = head.headers.get_content_type() == "text/html" and not self.source.name.casefold().endswith(_PAGE_NAMES)
+        if part.length and head.status == 200 and page:  # Of a network's login, or of what is in between.
+            raise Unfinished(refusals.broke_off(head.url))
         if head.status == 200 and self.source.start is not None:
             if part.length:
                 raise _Changed
@@ -199,8 +209,7 @@ class Transfer:
                     raise _Changed
                 self._start(head, part, facts, changed=True)
             elif head.status == 200:
-                self._say(Translatable("{name} starts again: the server cannot resume.",
-                                       name=self.source.name))  # fmt: skip
+                self._say_anew()
                 self._start(head, part, facts)
         else:
             self._start(head, part, facts)
@@ -224,11 +233,7 @@ class Transfer:
         size = source.size if source.start is not None else facts.whole
         if other or (None not in (size, source.size) and size != source.size):
             if self._contradicted:
-                raise DownloadFailed(
-                    "{server} says two things of {name}: its listing and the file itself differ. Ask again later.",
-                    server=refusals.place(source.url),
-                    name=source.name,
-                )
+                raise self._two_things()
             # It may have changed between two questions; then the next answers agree.
             self._contradicted = True
             self._ask_anew()
@@ -268,7 +273,7 @@ class Transfer:
             if not part.length and not self.packed:
                 self._look_at(piece, part, head)
             if part.length + len(piece) > size:
-                raise Unfinished(refusals.not_understood(head.url))
+                raise Unfinished(self._two_things())
             part.append(piece)
             self.moved += len(piece)
             if self.progress is not None:
@@ -309,6 +314,16 @@ class Transfer:
                 name=source.name,
                 server=refusals.place(source.url),
             )
+
+    def _two_things(self) -> DownloadFailed:
+        return DownloadFailed(
+            "{server} says two things of {name}: its listing and the file itself differ. Ask again later.",
+            server=refusals.place(self.source.url),
+            name=self.source.name,
+        )
+
+    def _say_anew(self) -> None:
+        self._say(Translatable("{name} starts again: the server cannot resume.", name=self.source.name))
 
     def _say_changed(self) -> None:
         self._say(
@@ -359,7 +374,7 @@ def why_no_such_file(name: str, beginning: bytes) -> Translatable | None:
     lower = name.casefold()
     if lower.endswith(".gguf") and beginning.startswith(b"GGUF"):
         return None
-    if beginning.lstrip().lower().startswith(_PAGES) and not lower.endswith((".html", ".htm", ".xml")):
+    if beginning.lstrip().lower().startswith(_PAGES) and not lower.endswith(_PAGE_NAMES):
         return Translatable("a web page, no model")
     if lower.endswith(".gguf"):
         if beginning.startswith(b"version https://git-lfs"):

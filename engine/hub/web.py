@@ -145,9 +145,13 @@ class Web:
         another try may help; DownloadFailed, Cancelled.
         """
         asking = Asking(self, url, headers)
+        waited, most = 0.0, self.patience.connect + (self.patience.silent or 0.0)
         with closing(asking.answer()) as pieces:
             for piece in pieces:
                 cancel.check("The download")
+                waited = waited + _LOOK_S if piece is None else 0.0
+                if self.patience.silent is not None and waited > most:  # Single bytes that come are no answer.
+                    raise _unfinished(url, TimeoutError())
                 if isinstance(piece, Exception):
                     raise _unfinished(url, piece)
                 if isinstance(piece, Head):

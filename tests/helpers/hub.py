@@ -235,7 +235,7 @@ class _FilesHandler(_Handler):
         start = first or 0
         headers = {"ETag": tag, "Accept-Ranges": "bytes", "Content-Length": str(last + 1 - start), **fault.headers}
         if first is not None:
-            headers["Content-Range"] = f"bytes {start}-{last}/{len(data)}"
+            headers.setdefault("Content-Range", f"bytes {start}-{last}/{len(data)}")
         self.send_response(200 if first is None else 206)
         for name, value in headers.items():
             self.send_header(name, value)

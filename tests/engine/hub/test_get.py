@@ -4,10 +4,15 @@ import errno
 import json
 import os
 import random
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -196,6 +201,35 @@ def test_a_server_without_ranges_begins_anew(hub: LocalHub, folder: Path) -> Non
     bring(hub, folder, note=said.append)
     assert (folder / NAME).read_bytes() == MODEL
     assert "the server cannot resume" in said[0]
+
+
+@pytest.mark.parametrize("lies", [1, 4])
+def test_another_range_and_a_login_page_cost_nothing_but_tries(
+    hub: LocalHub, folder: Path, monkeypatch: pytest.MonkeyPatch, lies: int
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "QUICK", replace(QUICK, tries=9))
+    page = Fault(whole=True, body=b"<html>Log in</html>", headers={"Content-Type": "text/html"})
+    other = Fault(headers={"Content-Range": f"bytes 5-{len(MODEL) - 1}/{len(MODEL)}"})
+    hub.faults.extend([Fault(cut=1_000_000), page, *[other] * lies])
+    notes: list[str] = []
+    (got,) = bring(hub, folder, note=notes.append)
+    assert got.path.read_bytes() == MODEL
+    assert [str(note) for note in notes] == ["small-Q8_0.gguf starts again: the server cannot resume."] * (lies > 3)
+
+
+def test_single_bytes_are_no_answer(folder: Path) -> None:
+    def drip(listening: socket.socket) -> None:
+        with listening.accept()[0] as connection, suppress(OSError):
+            while True:
+                connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                time.sleep(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=drip, args=(listening,), daemon=True).start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        asked = HuggingFace(address, None, replace(QUICK, connect=0.1, silent=0.1, tries=1))
+        with pytest.raises(DownloadFailed, match="does not answer"):
+            order(asked, read_wanted("maker/small-GGUF"), CancelToken())
 
 
 def test_wrong_files_never_stand_among_the_models(hub: LocalHub, folder: Path) -> None:

@@ -170,10 +170,13 @@ def test_what_the_header_marks_is_all_that_llama_cpp_calls_special(shared_models
             assert told.added_tokens == everything.added_tokens, path
 
 
-def test_llama_cpps_own_program_is_not_imported_before_somebody_asks_for_it() -> None:
+def test_a_start_imports_nothing_before_somebody_asks_for_it() -> None:
     script = (
-        "import engine.backends.llama_cpp.library, sys\n"
-        "assert not {'jinja2', 'llama_cpp.llama'} & sys.modules.keys()\n"
+        "import engine.backends.llama_cpp.library, engine.cli.generate, sys\n"
+        "from engine.system.machine import describe_machine\n"
+        "assert describe_machine()['libraries']['numpy'] == sys.modules['numpy'].__version__\n"
+        "seldom = {'jinja2', 'llama_cpp.llama', 'rich', 'numpy.ma', 'importlib.metadata', 'engine.documents.read'}\n"
+        "assert not seldom & sys.modules.keys(), seldom & sys.modules.keys()\n"
         "from llama_cpp import Llama\n"
         "assert Llama.__module__ == 'llama_cpp.llama'\n"
     )
