@@ -112,12 +112,13 @@ def _lm_studio_roots() -> list[Path]:
 
 
 def _lm_studio() -> Iterator[FoundPlace]:
+    folders: list[Path] = []
     for root in _lm_studio_roots():
         named = small_json(root / "settings.json").get("downloadsFolder")
-        folders = [expanded(named)] if isinstance(named, str) and named else []
-        for folder in _there([*folders, root / "models"]):
-            yield FoundPlace("LM Studio", folder, tuple(_by_repository(folder)))
-        return
+        folders += [expanded(named)] if isinstance(named, str) and named else []
+        folders.append(root / "models")
+    for folder in _there(folders):
+        yield FoundPlace("LM Studio", folder, tuple(_by_repository(folder)))
 
 
 def _by_repository(folder: Path) -> Iterator[NamedModel]:
@@ -153,11 +154,12 @@ def _jan_roots() -> list[Path]:
 
 def _jan() -> Iterator[FoundPlace]:
     for root in _jan_roots():
-        folder = root / "llamacpp" / "models"
-        if folder.is_dir():
-            yield FoundPlace("Jan", folder, tuple(_jan_models(root, folder)))
-        elif (root / "models").is_dir():
-            yield FoundPlace("Jan", root / "models", tuple(_by_file(root / "models")))
+        folder, earlier = root / "llamacpp" / "models", root / "models"
+        models = tuple(_jan_models(root, folder))
+        yield FoundPlace("Jan", folder, models)
+        known = {os.path.realpath(each.path) for each in models if each.path is not None}
+        others = (each for each in _by_file(earlier) if each.path and os.path.realpath(each.path) not in known)
+        yield FoundPlace("Jan", earlier, tuple(others))  # Where versions before 0.6 kept them.
 
 
 def _jan_models(root: Path, folder: Path) -> Iterator[NamedModel]:
@@ -182,7 +184,7 @@ def _text_gen() -> Iterator[FoundPlace]:
     for root in _unpacked(r"(text-generation-webui|textgen|oobabooga)"):
         inner = [root, root / "text-generation-webui"]
         folders = [each / below for each in inner for below in ("user_data/models", "models")]
-        for folder in _there(folders)[:1]:
+        for folder in _there(folders):
             yield FoundPlace("TextGen", folder, tuple(_by_file(folder)))
 
 

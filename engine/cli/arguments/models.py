@@ -188,8 +188,9 @@ def load_models(
         notes = _attach_heads(decoder, args, settings, cancel)
         if corpus := getattr(args, "corpus", None):
             notes += _attach_corpus(decoder, corpus, cancel)
-    for note in () if console is None else (*decoder.warnings, *notes):
-        console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
+    if console is not None:
+        for note in (*decoder.warnings, *notes):
+            console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
     return decoder
 
 

@@ -139,6 +139,22 @@ def test_text_gen(home: Path, model: Path) -> None:
     assert names("TextGen") == {"tiny-Q8_0.gguf": "", "big/big.gguf": ""}
 
 
+def test_what_earlier_versions_left_is_found_beside_the_new(home: Path, model: Path) -> None:
+    jan, text_gen = home / ".local/share/Jan/data", home / "text-generation-webui"
+    put(
+        model,
+        *(home / root / "models/me/Tiny/tiny.gguf" for root in (".lmstudio", ".cache/lm-studio")),
+        jan / "models/early/early.gguf",
+        jan / "models/taken/taken.gguf",
+        *(text_gen / below / "tiny.gguf" for below in ("models/early", "user_data/models")),
+    )
+    write(jan / "llamacpp/models/taken/model.yml", "model_path: models/taken/taken.gguf\nname: taken\n")
+    places = [place for place in find_elsewhere() if place.program == "LM Studio"]
+    assert [place.folder.parent.name for place in places] == [".lmstudio", "lm-studio"]
+    assert names("Jan") == {"taken": "", "early/early.gguf": ""}
+    assert names("TextGen") == {"tiny.gguf": "", "early/tiny.gguf": ""}
+
+
 def test_kobold(home: Path, model: Path) -> None:
     put(model, home / "koboldcpp" / "tiny.gguf", home / "shelf" / "told.gguf")
     write(home / "koboldcpp" / "mine.kcpps", {"model_param": str(home / "shelf" / "told.gguf"), "port_param": 5001})
