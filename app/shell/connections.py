@@ -32,7 +32,6 @@ from app.store.other_programs import ImportReport
 from app.system.resources import ResourceDamaged, starter_prompts
 from app.system.single_instance import Call
 from app.system.translation import say
-from app.views.widgets.labels import ltr
 from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import FileDrops
 from app.words.context import blind, refusal, too_long
@@ -445,7 +444,7 @@ class FolderOffer(QObject):
         self._offered = found
         words = self.tr("%n model(s) can be used here.", "", found.count)
         if not found.count:
-            words = self.tr("There is no model to use in {folder}.").format(folder=ltr(str(found.folder)))
+            words = self.tr("There is no model to use in {folder}.").format(folder=found.folder.name)
         if found.target is not None and found.draft is not None:
             words += " " + self.tr("The best pair: {target} with {draft} as its draft. {expectation}").format(
                 target=say(label(found.target)), draft=say(label(found.draft)), expectation=say(found.expectation)
