@@ -117,6 +117,7 @@ from .tools.loop import limit_message as limit_message
 from .tools.loop import planned_calls as planned_calls
 from .tools.loop import result_message as result_message
 from .tools.loop import run_call as run_call
+from .tools.loop import with_hint as with_hint
 from .tools.mcp_client import McpHost as McpHost
 from .tools.mcp_client import ServerOffer as ServerOffer
 from .tools.mcp_client import ToolServers as ToolServers

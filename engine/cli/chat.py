@@ -35,6 +35,7 @@ from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.messages.parts import ImagePart
 from engine.options import GenerationOptions, check_names
+from engine.tools.loop import with_hint
 from engine.tools.permissions import Permissions
 from engine.tools.servers import permissions_file
 from engine.tools.toolbox import Toolbox
@@ -232,7 +233,7 @@ class Chat:
 
         def work() -> int:
             began = False
-            for event in self._decoder.stream(messages, cancel=self._cancel, **options):
+            for event in self._decoder.stream(with_hint(messages), cancel=self._cancel, **options):
                 if isinstance(event, TokenEvent):
                     for channel, text in event.added:
                         shown = self._shown(channel, text if began else text.lstrip("\n"))

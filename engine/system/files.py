@@ -109,6 +109,8 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = True, private: bool 
     """
     if path.is_symlink() and path.exists():
         path = path.resolve()  # Some keep such a file elsewhere, and a link to it here.
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "this is no file")  # Nobody's disk, pipe or /dev/null is replaced.
     part = path.with_name(f".{path.stem[:32]}-{secrets.token_hex(4)}.part")
     try:
         part.touch(_FILE, exist_ok=False)

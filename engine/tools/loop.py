@@ -30,6 +30,9 @@ CALL_REFUSED = "The user does not allow this call. Answer without it."
 
 
 _ALREADY = "This call was made with the same arguments already, and"
+_NOT_HINTED = (_ALREADY, CALL_REFUSED, "The user cancelled ", "Not run: ", "There is no tool ", "The tool ")
+"""How the texts begin that say why a call has no result."""
+_HINT = "This is the result of the tool {tool}. Answer the user with it, or call another tool if you need more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,19 @@ def result_message(call: ToolCall, output: ToolOutput) -> Message:
     return Message("tool", [ToolResult(call.id, call.name, text)])
 
 
+def with_hint(messages: Sequence[Message]) -> Sequence[Message]:
+    """Say after a result that the conversation ends with what it is, for the one reply that follows.
+
+    Small models take a bare result for something that the user says, and ask for the result: of 33 replies of
+    Qwen2.5-Coder 1.5B to results of single calls 25 used them, with the hint 32.
+    """
+    result = messages[-1].tool_result if messages else None
+    if result is None or result.text.startswith(_NOT_HINTED):
+        return messages
+    text = f"{result.text}\n\n{_HINT.format(tool=result.name or 'that was called')}"
+    return [*messages[:-1], Message("tool", [ToolResult(result.call_id, result.name, text)])]
+
+
 def cancelled_message(call: ToolCall) -> Message:
     """Return the message for a call that the user cancelled, or went away from: every call has its result."""
     return result_message(call, ToolOutput("The user cancelled this call.", is_error=True))
@@ -150,7 +166,7 @@ def run_tools(
     made = 0
     while True:
         result: GenerationResult | None = None
-        for event in decoder.stream(said, cancel=token, **_with_tools(options, toolbox, first=made == 0)):
+        for event in decoder.stream(with_hint(said), cancel=token, **_with_tools(options, toolbox, first=made == 0)):
             yield event
             result = event.result if isinstance(event, Finished) else result
         if result is None:

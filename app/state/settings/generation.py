@@ -22,6 +22,7 @@ from engine import (
     SpeculationConfig,
     ThinkingMode,
     Translatable,
+    host,
 )
 
 MOST_STOPS = 32
@@ -279,8 +280,9 @@ class GenerationChoice:
         return DEFAULT_LOOKAHEAD if lookahead == "auto" and self.repeats and judged else lookahead
 
     def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Return the messages for the model: the system prompt first, if there is one."""
-        return (Message("system", self.system), *messages) if self.system.strip() else tuple(messages)
+        """Return the messages for the model: the system prompt first, if there is one, and a hint after a result."""
+        hinted = tuple(host.with_hint(messages))
+        return (Message("system", self.system), *hinted) if self.system.strip() else hinted
 
     # As it is kept ----------------------------------------------------------------------------------------------------
 

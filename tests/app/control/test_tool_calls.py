@@ -268,7 +268,7 @@ def test_a_running_call_can_be_cancelled_and_blocks_no_other_chat(open_window: O
     window.wait(lambda: len(host.calls) == 2)
     window.controller.new_chat()
     host.go.set()
-    window.wait(lambda: said.prompts[-1][-1].content == "three apples")
+    window.wait(lambda: said.prompts[-1][-1].content.startswith("three apples\n"))
     window.wait(lambda: not window.controller.replies.queue)
     window.controller.open(first.id)
     assert window.last().reply == "It is noon."
@@ -296,7 +296,7 @@ def test_arguments_can_be_changed_before_a_call_runs(open_window: OpenWindow) ->
     window.wait(lambda: window.last().reply == "It is noon." and window.last().ended)
     assert host.calls == [{"what": "<b>pears</b>", "most": None}]
     told = 'The user changed the arguments of this call to {"what": "<b>pears</b>", "most": null}\nthree apples'
-    assert said.prompts[-1][-1].content == told
+    assert said.prompts[-1][-1].content.startswith(f"{told}\n\nThis is the result of the tool ")
     assert window.first().calls[0].arguments == {"what": "apples", "most": [1, 2]}, "what the model wrote stays"  # type: ignore[union-attr]
 
 

@@ -14,7 +14,7 @@ from app.state.settings.generation import (
     GenerationChoice,
 )
 from app.state.settings.typed import check, parse, show
-from engine import DEFAULT_LOOKAHEAD, Message, SamplingConfig
+from engine import DEFAULT_LOOKAHEAD, Message, SamplingConfig, ToolResult
 from engine.sampling_rules import RULES
 
 FULL = GenerationChoice(
@@ -43,6 +43,8 @@ def test_the_default_is_greedy_and_plain() -> None:
     assert choice.sampling() == SamplingConfig()
     assert choice.sampling().greedy
     assert choice.messages((Message("user", "Hello"),)) == (Message("user", "Hello"),)
+    (result,) = choice.messages((Message("tool", [ToolResult("a", "add", "3")]),))
+    assert "3\n\nThis is the result of the tool add." in result.content
 
 
 def test_each_rule_of_the_engine_is_a_field_and_they_stand_in_the_order_in_which_they_apply() -> None:

@@ -22,6 +22,7 @@ from engine import (
     ToolsEnded,
     run_tools,
 )
+from engine.tools.loop import with_hint
 from engine.tools.tool import MOST_RESULT_BYTES, plain_text
 from helpers.tools.fake_tools import FunctionHost, Replies, reply
 
@@ -55,7 +56,11 @@ def test_a_call_is_asked_run_and_its_result_read() -> None:
     assert isinstance(last, ToolsEnded)
     assert [message.role for message in last.messages] == ["user", "assistant", "tool", "assistant"]
     assert (last.reason, last.calls) == ("answered", 1)
-    assert decoder.read[1] == list(last.messages[:3])
+    assert decoder.read[1][:2] == list(last.messages[:2])
+    read = decoder.read[1][2].tool_result
+    assert read is not None
+    assert (read.call_id, read.name) == ("a", "add")
+    assert read.text.startswith("3\n\nThis is the result of the tool add. Answer")
     # Only the first reply is demanded: the second may answer.
     assert ["must_call" in options for options in decoder.options] == [True, False]
     assert decoder.options[0]["tools"][0]["function"]["name"] == "add"
@@ -67,6 +72,7 @@ def test_never_is_told_the_model_and_nothing_runs() -> None:
     assert host.calls == []
     assert not [event for event in events if isinstance(event, ToolCallStarted)]
     assert "does not allow" in events[-1].messages[2].content
+    assert with_hint(events[-1].messages[:3]) == events[-1].messages[:3]
 
 
 def test_what_fails_is_told_the_model() -> None:
