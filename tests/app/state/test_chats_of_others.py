@@ -133,7 +133,7 @@ def test_the_others_keep_branches_dates_titles_and_names(tmp_path: Path) -> None
     assert "Words" in _texts(made)[0]
 
 
-def test_lists_of_lines_and_versions_are_chats_too(tmp_path: Path) -> None:
+def test_sessions_of_llama_cpp_are_chats(tmp_path: Path) -> None:
     sessions = [
         line
         for chat in "ab"
@@ -155,6 +155,8 @@ def test_lists_of_lines_and_versions_are_chats_too(tmp_path: Path) -> None:
     assert [(each.title, _texts(each)[0]) for each in found] == [("Chat a", "a"), ("Chat b", "b")]
     assert _texts(found[0])[1].startswith("Yes\n\n[tool call]")
 
+
+def test_chats_of_deepseek(tmp_path: Path) -> None:
     def said(number: int, *parts: tuple[str, str]) -> dict[str, Any]:
         fragments = [{"type": kind, "content": text} for kind, text in parts]
         message = {"model": "deepseek-chat", "inserted_at": "2026-08-01T10:00:00.5+08:00", "fragments": fragments}
@@ -167,6 +169,8 @@ def test_lists_of_lines_and_versions_are_chats_too(tmp_path: Path) -> None:
     assert (made.title, _texts(made)) == ("Sea", ["How deep?", "<think>\nhm\n</think>\n\nVery."])
     assert (made.path[1].target, made.created) == ("deepseek-chat", 1_785_549_600.0)
 
+
+def test_lists_of_lines_and_versions_are_chats_too(tmp_path: Path) -> None:
     sharegpt = {"id": "g", "conversations": [{"from": "system", "value": "Rules"}, {"from": "human", "value": "x"},
                 {"from": "gpt", "value": "y"}]}  # fmt: skip
     made = _of(tmp_path / "c.json", [sharegpt])
