@@ -11,9 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from engine.cancel import CancelToken
 from engine.cli.arguments.documents import add_document_options, asked_of, given_documents, read_documents, read_images
@@ -24,7 +22,7 @@ from engine.cli.arguments.replies import add_reply_options, reply_options, syste
 from engine.cli.arguments.tools import add_tool_options, named_tools, opened_tools
 from engine.cli.arguments.words import in_options
 from engine.cli.cancellable import EXIT_CANCELLED, EXIT_DONE, run_cancellable
-from engine.cli.common import add_sampling_options, write_file
+from engine.cli.common import add_sampling_options, notes_console, write_file
 from engine.cli.generate import figures_line
 from engine.cli.tool_calls import TerminalCalls
 from engine.decoder import SpeculativeDecoder
@@ -39,6 +37,9 @@ from engine.tools.loop import with_hint
 from engine.tools.permissions import Permissions
 from engine.tools.servers import permissions_file
 from engine.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _QUOTES = '"""'
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     history = with_system(history, system_of(args))
     make_request("x", dict(options), settings.sampling, settings.speculation)
     tools, read, images = named_tools(args), read_documents(args), read_images(args)
-    cancel, console = CancelToken(), Console(stderr=True, quiet=args.quiet)
+    cancel, console = CancelToken(), notes_console(quiet=args.quiet)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     loaded: list[SpeculativeDecoder] = []
@@ -117,7 +118,7 @@ class Chat:
         settings: NamedModels,
         options: dict[str, Any],
         history: list[Message],
-        console: Console,
+        console: Console | None,
         cancel: CancelToken,
     ) -> None:
         self.history = history
@@ -270,7 +271,8 @@ class Chat:
 
     def _tell(self, text: str) -> None:
         """Print a note beside the conversation, unless notes are off."""
-        self._console.print(text, style="dim", highlight=False, markup=False, soft_wrap=True)
+        if self._console is not None:
+            self._console.print(text, style="dim", highlight=False, markup=False, soft_wrap=True)
 
     # Commands ---------------------------------------------------------------------------------------------------------
 
