@@ -347,7 +347,7 @@ def _connected(address: tuple[str, int], timeout: float, source: None = None) ->
         try:
             made.settimeout(timeout)
             if is_loopback(str(place[0])):
-                with suppress(OSError):
+                with suppress(OSError, AttributeError):  # Not every system knows both.
                     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _NEAR_WINDOW)
                     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, _NEAR_PACKET)
             made.connect(place)
