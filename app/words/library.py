@@ -64,8 +64,9 @@ def fact_lines(row: LibraryRow) -> list[str]:
     if row.model.context_length:
         words = tr("Library", "context {context}")
         parts.append(words.format(context=context_words(row)))
-    if row.model.turns == "plain text" and row.model.usable:
-        parts.append(tr("Library", "no chat template: it reads chats as plain text"))
+    if row.model.turns == "plain text":
+        if row.model.usable:
+            parts.append(tr("Library", "no chat template: it reads chats as plain text"))
     elif row.model.turns not in ("", "template"):
         words = tr("Library", "no chat template: chats are written as {format}")
         parts.append(words.format(format=row.model.turns))
