@@ -53,14 +53,20 @@ def token_ids(name: str, value: object) -> tuple[int, ...]:
 
 
 def check_tokens(tokens: Iterable[object], vocab_size: int) -> None:
-    """Check that a vocabulary has all these ids: libraries below do not. Raises TokenOutOfRange."""
+    """Check that a vocabulary has all of these token ids. Raises TokenOutOfRange.
+
+    Libraries below do not: some of them end the process.
+    """
     for token in tokens:
         if not is_whole(token) or not 0 <= token < vocab_size:  # type: ignore[operator]
             raise TokenOutOfRange(token, vocab_size)  # type: ignore[arg-type]
 
 
 def check_text(text: str) -> None:
-    """Check that a text has no lone surrogates, which UTF-8 cannot write. Raises TextNotEncodable."""
+    """Check that a text can be written in UTF-8: halves of characters (lone surrogates) cannot.
+
+    Raises TextNotEncodable.
+    """
     half = lone_surrogate(text)
     if half is not None:
         raise TextNotEncodable(half)
@@ -114,7 +120,10 @@ def check_number(name: str, value: object, allowed: str, least: float, most: flo
 
 
 def check_tree(value: object) -> TreeWish | None:
-    """Return a tree's width and depth, also of 3x4; None: no tree, "auto": by cost. Raises InvalidRequest."""
+    """Return the width and depth of a tree, also of a text like 3x4, or raise InvalidRequest. None: no tree.
+
+    "auto": trees by cost.
+    """
     if value is None:
         return None
     if value == "auto":
@@ -133,7 +142,10 @@ def check_tree(value: object) -> TreeWish | None:
 
 
 def check_length(max_tokens: object, min_tokens: object, max_time: object) -> None:
-    """Check a reply's most and least tokens, and its seconds. Raises InvalidRequest."""
+    """Check a reply's limits: tokens at most, tokens at least, and seconds.
+
+    Raises InvalidRequest.
+    """
     if max_tokens is not None and (not is_whole(max_tokens) or max_tokens < 1):  # type: ignore[operator]
         raise InvalidRequest("max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=max_tokens)
     if not is_whole(min_tokens) or min_tokens < 0:  # type: ignore[operator]

@@ -154,7 +154,10 @@ def lark_of_gbnf(grammar: str) -> str:
 
 
 def as_constraint(value: object) -> Constraint | None:
-    """Return a request's constraint: a mapping is a JSON schema, "json" any object. Raises InvalidRequest."""
+    """Return a constraint as a request holds it: a mapping is a JSON schema, "json" any object.
+
+    Raises InvalidRequest.
+    """
     if value is None or isinstance(value, Constraint):
         return value
     if value == "json":

@@ -189,7 +189,10 @@ class SpeculativeDecoder:
         progress: Callable[[LoadProgress], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> None:
-        """Load a target and its draft, side by side if memory has room; the target stays if only the draft fails."""
+        """Load a target and its draft as `attach_target` and `attach_draft` do, side by side if memory has room.
+
+        The target stays if only the draft fails. Raises what they raise.
+        """
         token = cancel or self.cancel_token
         with trials(target, draft):
             self._attach_pair(target, draft, progress, token)
@@ -253,7 +256,10 @@ class SpeculativeDecoder:
         return any(each.config is not None and loads_alike(each.config, source) for each in self.sources)
 
     def _use(self, needs: str, source: Source | None) -> None:
-        """Attach a loaded source for its methods; None: remove that one. Raises VocabularyMismatch and releases it."""
+        """Attach a loaded source in place of the one for the same methods. None: remove that one.
+
+        Raises VocabularyMismatch if it does not fit the target, and releases it.
+        """
         with self._model_lock.change():
             try:
                 new = () if source is None else (source.fitted_to(self.target),)
@@ -431,7 +437,10 @@ class SpeculativeDecoder:
         cancel: CancelToken | None = None,
         **options: Unpack[GenerationOptions],
     ) -> Generator[Event, bool | None, None]:
-        """Write a reply as events, Finished last; arguments of `generate`. Closing it early ends the reply."""
+        """Write a reply as events: PromptProgress…, TokenEvent and RoundEvent…, Finished. Arguments as `generate`.
+
+        Closing the generator early ends the reply; the decoder can be used again at once.
+        """
         return self._reply(prompt, cancel, options)
 
     def astream(
@@ -441,7 +450,10 @@ class SpeculativeDecoder:
         cancel: CancelToken | None = None,
         **options: Unpack[GenerationOptions],
     ) -> AsyncGenerator[Event, None]:
-        """Stream on a thread of its own. The reply ends early by leaving the loop, `aclose`, or cancelling the task."""
+        """Stream as `stream` does, without blocking the event loop: the work is done on a thread of its own.
+
+        The reply ends early by leaving the loop, by `aclose`, or by cancelling the task.
+        """
         from engine.generation.async_reply import AsyncReply  # noqa: PLC0415 - asyncio takes long to import
 
         token = cancel or self.cancel_token
@@ -663,17 +675,26 @@ class SpeculativeDecoder:
         return encode_prompt(tuple(freeze_messages(messages)), tokenizer, raw=False, renderer=renderer, given=given)
 
     def infill_prompt(self, gap: Infill) -> list[int]:
-        """Return the prompt for filling a gap. Raises ModelNotLoaded, InvalidRequest (no markers), TextNotEncodable."""
+        """Return the prompt for filling a gap (infill): prefix, suffix, and the marker of the middle.
+
+        Raises ModelNotLoaded, InvalidRequest (the target has no such markers), TextNotEncodable.
+        """
         return infill_tokens(self._loaded(), gap)
 
     @property
     def thinking(self) -> ThinkingSwitch:
-        """Return the template's control of reasoning: "on-off", "effort" or "none". Raises ModelNotLoaded."""
+        """Return the target's control of reasoning: "on-off", "effort" (low, medium, high), or "none".
+
+        Determined by rendering the chat template. Raises ModelNotLoaded.
+        """
         return thinking_of(self._loaded().tokenizer, Renderer()).switch
 
     @property
     def thinking_modes(self) -> tuple[ThinkingMode, ...]:
-        """List the values of `thinking` beside "default"; () if unknown. Raises ModelNotLoaded."""
+        """List the values of `thinking` for the target, beside "default"; () if they cannot be determined.
+
+        Raises ModelNotLoaded.
+        """
         return thinking_of(self._loaded().tokenizer, Renderer()).modes
 
     def read_prompt(

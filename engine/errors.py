@@ -14,7 +14,10 @@ from engine.translatable import Translatable, filled, sendable
 
 
 class EngineError(Exception):
-    """Report an engine's error in a sentence or two; with fields, the message is a Translatable's template."""
+    """Report any error of the engine. `str()` of it is one sentence or two for a person.
+
+    A message with fields is the template of a Translatable.
+    """
 
     def __init__(self, message: str = "", /, **fields: object) -> None:
         super().__init__(filled(message, fields))
@@ -163,7 +166,10 @@ class TrainingError(EngineError):
 
 
 class InstallationDamaged(EngineError):
-    """Report damaged files: missing, changed (names); listed (the first, each with its state), more (further ones)."""
+    """Report files of the program that are missing or changed.
+
+    Attributes: missing, changed (their names); listed (the first few, each with its state), more (the others' number).
+    """
 
     ADVICE = "Reinstall Outrider from where you got it."
     SHOWN = 5
@@ -261,7 +267,10 @@ class ChatTemplateFailed(EngineError):
 
 
 class DegenerateDistribution(EngineError):
-    """Report logits or probabilities that are no distribution. Attributes: reason; position in the reply, if known."""
+    """Report logits or probabilities that are no distribution (not a number, or no mass).
+
+    Attributes: reason; position (in the reply), where known.
+    """
 
     def __init__(self, reason: str, position: int | None = None) -> None:
         self.reason = reason
@@ -300,7 +309,10 @@ class BackendClosed(BackendFailure):
 
 
 class ServerFailed(EngineError):
-    """Report a server that fails. Attributes: address; status (HTTP, None without an answer)."""
+    """Report a server that cannot be reached, refuses, or breaks off.
+
+    Attributes: address; status (the HTTP status, None if there was no answer).
+    """
 
     def __init__(self, address: str, message: str, status: int | None = None, /, **fields: object) -> None:
         self.address = address
@@ -309,7 +321,10 @@ class ServerFailed(EngineError):
 
 
 class DocumentRefused(EngineError):
-    """Report an unreadable document. Attributes: name (of the file), reason, scanned (pages that are pictures)."""
+    """Report a document that cannot be read.
+
+    Attributes: name (of the file), reason (why, in words), scanned (pages that could be read as pictures).
+    """
 
     def __init__(self, name: str, reason: str, scanned: Sequence[int] = ()) -> None:
         self.name = name

@@ -28,7 +28,10 @@ class LoadProgress(NamedTuple):
 
 
 class PromptProgress(NamedTuple):
-    """Report `evaluated` of `total` uncached prompt tokens; 0 of 0: a server's that reports no length."""
+    """Report that the prompt is being read: `evaluated` of `total` tokens that were not in the cache.
+
+    0 of 0: it was read by a server that does not report its length.
+    """
 
     evaluated: int
     total: int

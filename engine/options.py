@@ -114,7 +114,10 @@ class LoadOptions(TypedDict, total=False):
 
 
 def load_config(model: str | Path, options: LoadOptions, *, here: bool = False) -> LoadConfig:
-    """Return a model's configuration; `here`: without the target's own options. Raises InvalidRequest and its kinds."""
+    """Return the configuration of a model with these options; `here`: without what is the target's alone.
+
+    Raises InvalidRequest and its kinds.
+    """
     if not isinstance(model, str | PathLike):
         raise InvalidRequest(f"A model must be a path, a name, a LoadConfig or a Backend, not {type(model).__name__}.")
     check_names(options, LoadOptions.__annotations__)

@@ -186,7 +186,10 @@ class GenerationStats:
 
     @property
     def advice(self) -> str | None:
-        """Return a sentence if under 30 % were accepted; None after few, or for proposals from text or masks."""
+        """Return advice, in a sentence for a person, if less than 30 % of the proposals were accepted.
+
+        None after too few proposals, and for those from the text itself or from masks.
+        """
         if self.proposed < _ADVISED_FROM or self.acceptance_rate >= POOR_ACCEPTANCE:
             return None
         if self.by_method and not any(each.proposed for each in self.by_method if each.name not in _FROM_TEXT):
@@ -282,7 +285,10 @@ class StatsRecorder:
         times: tuple[float, float],
         levels: Sequence[int] | None = None,
     ) -> None:
-        """Count a round; `ending`: its last token's kind (None: accepted); `levels`: a tree's tokens by depth."""
+        """Count one round; `ending`: the kind of its last token, None if it is an accepted one.
+
+        `levels`: a tree's proposed tokens at each depth.
+        """
         stats = self._stats
         stats["rounds"] += 1
         stats["target_forwards"] += 1

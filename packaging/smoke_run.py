@@ -251,7 +251,11 @@ def _group_lives(group: int) -> bool:
 
 
 def program_process(pid: int, program: str | None) -> int:
-    """Find the program's process, the first in line, below xvfb-run and the like (Linux; else `pid`)."""
+    """Find the process of the program itself under a command such as xvfb-run (Linux only).
+
+    `program` is the word of the command that names it; of several, such as its own children, the first in line. Where
+    /proc tells of another namespace's processes, it is `pid`.
+    """
     own_numbers = os.path.realpath("/proc/self") == f"/proc/{os.getpid()}"
     level = [pid] if own_numbers else []
     while program is not None and level:
@@ -324,7 +328,10 @@ __attribute__((constructor)) static void loaded(void) {
 
 
 def lay_decoys(folder: Path, marker: str, *, modules: bool) -> bool:
-    """Put decoys into `folder` that write `marker` when loaded; True if real libraries (there is a C compiler)."""
+    """Put decoys into `folder` that write the file `marker` when they are loaded, and modules of Python as well.
+
+    Gives whether the libraries are real ones; without a C compiler they are rubbish, whose loading cannot be seen.
+    """
     compiler = None if WINDOWS else shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     made = False
     if compiler is not None:

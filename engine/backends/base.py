@@ -23,9 +23,10 @@ Logits = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """Describe a cache's rollback; `depth`: positions of a window, restore points of snapshots, else None.
+    """Describe the rollback of a cache. `depth`: positions for a window, restore points for snapshots, else None.
 
-    any: to any length. window: the last `depth` positions. snapshots: to a `mark`, then replayed. none: not at all.
+    any: to any length (attention cache). window: only the last `depth` positions (sliding layers). snapshots: to a
+    `mark`ed position; the tokens accepted since are replayed with the next forward (recurrent state). none: not at all.
     """
 
     kind: Literal["any", "window", "snapshots", "none"]
@@ -65,7 +66,10 @@ class StateReader(Protocol):
 
 
 class AddedToken(NamedTuple):
-    """Describe an added token, read as one token in any text; `control`: a marker, never text itself."""
+    """Describe an added token: its text is always read as this one token. `control`: a marker, never text itself.
+
+    Other added tokens are user-defined: they are read in any text, and written as text.
+    """
 
     id: int
     control: bool
@@ -76,7 +80,10 @@ class Tokenizer(Protocol):
 
     @property
     def chat_templates(self) -> Mapping[str, str]:
-        """Return the model's untrusted chat templates, or that of a known format; the usual one is "default"."""
+        """Return the model's chat templates (Jinja), untrusted, by their names; the usual one is "default".
+
+        A model without one gets that of a known format, if its tokens match one (engine.formats.turns).
+        """
 
     @property
     def added_tokens(self) -> Mapping[str, AddedToken]:
@@ -109,12 +116,18 @@ class Tokenizer(Protocol):
         """Return the bytes that `token` adds to a text; control tokens add none. Raises TokenOutOfRange."""
 
     def marker(self, token: int) -> str:
-        """Return the text of a control token, such as `<|im_start|>`; '' for any other. Raises TokenOutOfRange."""
+        """Return the text that stands for a control token, such as `<|im_start|>`; '' for any other token.
+
+        Raises TokenOutOfRange.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class CacheCopy:
-    """Hold a copy of a cache: its `tokens`, and the backend's `data` (`sizes`: of several pieces in it)."""
+    """Hold a copy of a cache. `tokens`: its tokens; `data`: the bytes from its backend.
+
+    `sizes`: of the pieces in `data`, if there are several.
+    """
 
     tokens: tuple[int, ...]
     data: NDArray[np.uint8]
@@ -171,7 +184,10 @@ class Backend(ABC):
 
     @property
     def batch_invariant(self) -> bool | None:
-        """Return True if logits do not depend on tokens beside (equal greedy replies), as measured; None: unknown."""
+        """Return True if a row of logits was found to be the same however many tokens were fed with it; None: unknown.
+
+        If False, a greedy reply with a draft may differ from plain decoding after two almost equal logits.
+        """
         return None if self.row_difference is None else self.row_difference == 0.0
 
     @property
@@ -216,7 +232,10 @@ class Backend(ABC):
         return True
 
     def keep_path(self, path: Sequence[int]) -> None:  # noqa: B027 - only where there are trees
-        """Append a path of the last tree (indices, from the first on), whose states are shown now; forget the rest."""
+        """Append a path of the last tree to the cache: indices of tokens, from the first one on. Forget the rest.
+
+        The states of its tokens are passed on now (see `show_states`); none is computed again.
+        """
 
     def mark(self) -> None:  # noqa: B027 - most caches need no mark
         """Promise that the next truncate will not go back before here. Costs something only if rewind is snapshots."""
@@ -225,16 +244,25 @@ class Backend(ABC):
         """Watch this token: once it is set, a forward may stop early, raising Cancelled. None: watch no longer."""
 
     def show_states(self, reader: StateReader | None) -> None:
-        """Pass every token's states to `reader` from the next forward on; None: to nobody. Raises NotAvailable."""
+        """Pass the hidden states of every token to `reader`, from the next forward on. None: to nobody, at no cost.
+
+        Raises NotAvailable if they cannot be shown.
+        """
         if reader is not None:
             raise NotAvailable(Translatable("Drafting with heads"), "{name} shows no hidden states.", name=self.name)
 
     def want_rows(self, bits: NDArray[np.uint64] | None) -> bool:
-        """Compute only rows of `bits` (one for 16; None: all), others minus infinity; return False if not supported."""
+        """Compute only wanted logits from now on, the others being minus infinity; return False if not supported.
+
+        `bits`: one bit for each 16 rows; it may change between forwards. None: all rows are wanted.
+        """
         return False
 
     def grow_context(self, context_length: int) -> bool:
-        """Grow the context, up to the model's maximum, and keep the cache. False: it cannot, or may not."""
+        """Grow the context to so many tokens, or the model's maximum, and keep the cache.
+
+        False: it cannot, or `context_grows` is not set.
+        """
         return False
 
     def cache_bytes(self) -> int:
@@ -242,7 +270,10 @@ class Backend(ABC):
         return 0
 
     def copy_cache(self) -> CacheCopy | None:
-        """Return a copy of the cache, perhaps without its last tokens; None if it cannot be copied."""
+        """Return a copy of the cache, None if it cannot be copied.
+
+        It may lack tokens at the end, which are to be fed again.
+        """
         return None
 
     def restore_cache(self, copy: CacheCopy) -> None:
@@ -254,19 +285,32 @@ class Backend(ABC):
         return 0
 
     def copy_part(self, first: int, last: int) -> CacheCopy | None:
-        """Return a copy of the tokens from `first` up to `last`, perhaps without the last ones; None: there is none."""
+        """Return a copy of the cached tokens from position `first` up to `last`; None: there is none.
+
+        It may lack tokens at the end, which are to be fed again.
+        """
         return None
 
     def append_part(self, part: CacheCopy) -> None:
-        """Append a copy of this position of the same text, checked. Raises BackendFailure: the cache is empty then."""
+        """Put a copy of `copy_part` behind the cache. Raises BackendFailure; the cache is empty then.
+
+        It must have been copied at this position of the same text. Its content is checked first.
+        """
         raise BackendFailure(Translatable("its cache cannot be restored"))
 
     def see(self, picture: Picture) -> list[int]:
-        """Return a picture's tokens, each piece to be fed alone without rows. Raises NotAvailable, InvalidRequest."""
+        """Return a picture's tokens: PictureTokens, and the tokens around them.
+
+        Feed each piece's positions to `forward` separately, without outputs. Raises NotAvailable if the
+        model has no vision, InvalidRequest.
+        """
         raise NotAvailable(Translatable("Reading pictures"), "{name} cannot see.", name=self.name)
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
-        """Compute with `n` threads (1 or more) from the next forward on, if threads_adjustable; prompts with more."""
+        """Compute with `n` threads (1 or more) from the next forward on. Does nothing unless threads_adjustable.
+
+        A long prompt may be read with more.
+        """
 
     def keep(self) -> AbstractContextManager[object]:
         """Keep computed results readable within the context: a model that is closed meanwhile is freed at its end."""
@@ -295,7 +339,10 @@ class Embedder(ABC):
 
     @abstractmethod
     def embed(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """Return a text's unit vector, shape (width,). Raises ContextFull, TokenOutOfRange, BackendFailure."""
+        """Return the vector of a text's tokens, shape (width,), of length 1.
+
+        Raises ContextFull, TokenOutOfRange, BackendFailure.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -62,7 +62,11 @@ class BlockLayers(HeadLayers):
 
     @abstractmethod
     def block(self, first: int, token: int, count: int) -> Logits | Lattice:
-        """Return logits (count, vocab_size) behind the pending token, or a Lattice. Raises BackendFailure."""
+        """Return the logits of the `count` tokens behind the pending `token` at position `first`.
+
+        Shape (count, vocab_size), or what they are by the token before each. Nothing of it stays in the cache. Raises
+        BackendFailure.
+        """
 
 
 class BlockHeadBackend(HeadBackend):

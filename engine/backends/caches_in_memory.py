@@ -23,9 +23,10 @@ _SHARE = 4
 
 
 class SavedCaches(CacheKeeper):
-    """Keep a backend's last used caches in `most_bytes`.
+    """Keep copies of one backend's cache, those last used, `most_bytes` of them at most.
 
-    Attributes: most_bytes; disk (asked for others, or None); worth (least tokens of a copy).
+    Attributes: most_bytes; disk (where it looks for what it has no copy of, None: nowhere); worth (the tokens from
+    which on a copy is made, and brought back).
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, disk: DiskCaches | None = None) -> None:
@@ -38,7 +39,10 @@ class SavedCaches(CacheKeeper):
         return tuple(self._kept)
 
     def change_to(self, backend: Backend, tokens: Sequence[int]) -> None:
-        """Bring the kept cache that begins most like `tokens`, if one is better; keep the displaced one."""
+        """Restore the stored cache of a text that is to be read, and store the one that it displaces.
+
+        The cache then holds a text that begins like `tokens`, or what it held before.
+        """
         self._change_copies(backend, tokens)
         if self.disk is not None:
             self.disk.bring_back(backend, tokens)

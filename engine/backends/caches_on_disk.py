@@ -110,7 +110,10 @@ class DiskCaches:
         _touch([part.path for part in parts])
 
     def keep(self, backend: Backend, owner: str = "", cancel: CancelToken | None = None) -> None:
-        """Store unstored tokens for `owner`. Raises Cancelled between two parts; the next call goes on."""
+        """Store the cached tokens that are not stored yet, for `owner`: they are deleted with it.
+
+        Raises Cancelled between two parts; the next call goes on.
+        """
         length = backend.part_length()
         held = tuple(takewhile(lambda token: token >= 0, backend.tokens)) if length else ()  # No pictures.
         known = [part for part in self._find(held) if part.alike == len(part.tokens)]

@@ -12,7 +12,10 @@ from engine.system.processor import library_stamp
 
 
 def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object] | None:
-    """Identify a loaded model by values whose `repr` can be compared; None without configuration or files."""
+    """Identify a loaded model: plain values whose `repr` can be compared.
+
+    None if it has no configuration (it was handed over as an object), or its files have gone.
+    """
     if config is None:
         return None
     try:
@@ -24,7 +27,11 @@ def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object]
 
 
 def describe_cache(backend: Backend, config: LoadConfig | None) -> str | None:
-    """Identify a cache's content by files, settings, library, program and processor; None as of `describe_loaded`."""
+    """Identify the content of a model's cache among those of other models for the same text.
+
+    That is the files, how they were loaded, the library, this program, and the processor: its kernels round.
+    None as of `describe_loaded`.
+    """
     loaded = describe_loaded(backend, config)
     if loaded is None or config is None:
         return None

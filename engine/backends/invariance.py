@@ -25,7 +25,10 @@ _MOST_REMEMBERED = 512
 
 
 def note_row_difference(backend: Backend, config: LoadConfig, cancel: CancelToken | None = None) -> None:
-    """Set a loaded model's `row_difference`, measured now or earlier. Raises BackendFailure, Cancelled."""
+    """Set `row_difference` of a model that was just loaded: measured now, or at an earlier load of the same.
+
+    The cache is empty before and afterwards. Raises BackendFailure, Cancelled.
+    """
     key = _key(backend, config)
     known = None if key is None else _remembered().get(key)
     if isinstance(known, int | float) and not isinstance(known, bool) and known >= 0.0:
@@ -43,9 +46,10 @@ def note_row_difference(backend: Backend, config: LoadConfig, cancel: CancelToke
 
 
 def measure_row_difference(backend: Backend) -> float | None:
-    """Return a logit's largest difference, fed as the last of five or alone; None: too short, or no numbers.
+    """Return the largest difference of a token's logits, fed as the last of five and alone behind the other four.
 
-    Feeds six tokens (nine where the cache cannot go back), then empties it. Raises BackendFailure, Cancelled.
+    0.0: not in one bit. None: the context is too short, or the logits are no numbers. Feeds six tokens (nine where the
+    cache cannot go back), and leaves the cache empty. Raises BackendFailure, Cancelled.
     """
     count = min(_TOKENS, backend.context_length)
     if count < 2:

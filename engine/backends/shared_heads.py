@@ -18,7 +18,10 @@ from engine.translatable import Translatable
 
 
 class SharedCacheHeadBackend(HeadBackend):
-    """Draft from the target's cache, one entry at a time (`ahead`: from the pending one), with last states alone."""
+    """Draft with a head from the target's cache (see HeadBackend). It keeps the states of the last tokens alone.
+
+    Its layers are fed one entry at a time; `ahead` counts from the pending token's.
+    """
 
     counts_pictures = True
 

@@ -32,7 +32,10 @@ _MEMORY = 0.8
 
 @dataclass(slots=True, eq=False)
 class Feed:
-    """Request a forward of stream `number`; answered by `rows`, `states` or `error` once `done`."""
+    """Request a forward for a stream: `tokens` behind its cache, and the logits behind the last `n_outputs`.
+
+    `number` is that of the stream. `rows` or `error` is the answer, once `done`; `states`: those that are read.
+    """
 
     number: int
     tokens: Sequence[int]

@@ -60,7 +60,10 @@ class Meter:
             self._backend.truncate(0)
 
     def forward(self, n: int, before: int = 0) -> float:
-        """Return ms of a forward of `n` tokens and rows, taken back; `before`: so many untimed ones come first."""
+        """Return milliseconds of a forward of `n` tokens with n rows, which is taken back again.
+
+        `before`: so many that are not timed come first.
+        """
         for _ in range(before):
             self.forward(n)
         self._cancel.check("Measuring")
@@ -79,9 +82,10 @@ def candidates(usual: int) -> list[int]:
 
 
 def choose_threads(backend: Backend, meter: Meter, budget_s: float, *, drafts: bool = False) -> int:
-    """Set the clearly quickest threads, for verifying or drafts, by lowest times in turns. Raises Cancelled.
+    """Leave the model with the number of threads that is clearly the quickest, for verification or for drafts.
 
-    The usual number stays over budget, beside other programs, and for tiny models.
+    All are measured in turns, and the lowest times count. It is the usual one where the budget did not suffice, beside
+    other programs, and for a tiny model. Raises Cancelled.
     """
     usual = best = default_threads(backend.weight_bytes)
     others, end, times = OtherPrograms(), meter.clock() + budget_s, dict[tuple[int, int], float]()

@@ -102,7 +102,11 @@ def _best_fixed(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str, A
 
 
 def _auto_to_best(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str, Any] | None:
-    """Return auto's speed over the best fixed one's, chosen on odd turns (it had luck too), compared on even ones."""
+    """Return auto's speed over that of the best fixed lookahead.
+
+    Whoever wins among many has had luck too, so the best is chosen on odd turns (the first, the third, …) and compared
+    on even ones; with one turn only it is the same for both.
+    """
     split = any(turn % 2 for _, turn in speeds[AUTO])
     best = _best_of(speeds, fixed, lambda turn: not split or turn % 2 == 0)
     found = [] if best is None else ratios(speeds[AUTO], speeds[best], lambda turn: not split or turn % 2 == 1)
@@ -137,7 +141,10 @@ def make_notes(
     other_programs: float = 0.0,
     row_difference: float | None = None,
 ) -> list[str]:
-    """Return a person's notes: best lookahead, auto's share, noise, errors; `row_difference`: see Backend."""
+    """Return sentences for a person: the best lookahead, auto's share of it, noise, and errors.
+
+    `row_difference`: the target's, see Backend.
+    """
     notes = [note for note in (_best_note(summary["best_fixed"]), _auto_note(summary["auto_to_best"])) if note]
     if other_programs > _BUSY:
         notes.append(

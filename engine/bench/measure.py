@@ -100,7 +100,11 @@ Progress = Callable[[WaysProgress], bool | None]
 
 
 def measure(decoder: SpeculativeDecoder, wanted: BenchRequest, cancel: CancelToken, progress: Progress) -> Measured:
-    """Measure ways after a warm-up, compare greedy replies. Raises ModelNotLoaded, InvalidRequest; early Cancelled."""
+    """Measure the ways in turns after a warm-up, and compare greedy replies.
+
+    Cancelled midway it returns the figures so far. Raises ModelNotLoaded, InvalidRequest, and Cancelled if nothing was
+    measured.
+    """
     target = decoder.target
     if target is None:
         raise ModelNotLoaded("target")

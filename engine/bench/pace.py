@@ -117,7 +117,11 @@ def known_pace() -> MachinePace | None:
 
 
 def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None) -> MachinePace:
-    """Return the pace, measuring missing `formats` (< 2 s), kept only if quiet. Raises LoadFailed, Cancelled."""
+    """Return this machine's pace; missing formats are measured now, in less than two seconds.
+
+    `formats`: of the models that are to be forecast. What was measured beside other programs is not kept. Raises
+    LoadFailed, Cancelled.
+    """
     cancel = cancel or CancelToken()
     known = known_pace()
     wanted = [name for name in dict.fromkeys((*USUAL, *formats)) if name in Kind.__members__ and name != "F32"]
@@ -146,7 +150,11 @@ def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None)
 def expected_speed(
     target: ModelFile, draft: ModelFile | None = None, *, measure: bool = False, cancel: CancelToken | None = None
 ) -> Forecast | None:
-    """Estimate tokens/s of a GGUF target, and with a draft; None if unmeasured. Raises LoadFailed, Cancelled."""
+    """Return tokens a second to expect of a target on the processor here, and with a draft. An estimate.
+
+    None if nothing is known: nothing was measured, and `measure` does not ask for it; or a model is no GGUF file.
+    Raises LoadFailed, Cancelled.
+    """
     models = [target] if draft is None else [target, draft]
     if any(model.file_format != "gguf" or not model.usable for model in models):
         return None

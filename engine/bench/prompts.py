@@ -32,9 +32,10 @@ class BenchPrompt:
 
 
 def bundled_prompts(per_category: int | None = None) -> tuple[BenchPrompt, ...]:
-    """Return the bundled sets, the first `per_category` of each (None: all), within 512 tokens with their replies.
+    """Return the sets that come with the program, the first `per_category` of each (None: all).
 
-    Categories: chat, code, rewriting, prose, hostile (mixed words that a small draft hardly foresees).
+    Categories: chat, code, rewriting (the reply repeats much of the prompt), prose, hostile (mixed words in scripts
+    and languages that a small draft hardly ever foresees). Each fits a context of 512 tokens with its reply.
     """
     text = files("resources").joinpath(_SET).read_text("utf-8")
     return _first(_from_json(json.loads(text), _SET), per_category)

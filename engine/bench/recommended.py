@@ -29,7 +29,11 @@ def recommended(
     machine: Machine | None = None,
     cancel: CancelToken | None = None,
 ) -> Recommended:
-    """Recommend pairs for a machine, perhaps measured (2 s) or checked at `hubs`. Raises LoadFailed, Cancelled."""
+    """Recommend pairs for this machine, or another.
+
+    `measure`: its speed, in two seconds, where that was not done; `hubs`: which are asked whether all of it is there.
+    Raises LoadFailed, Cancelled.
+    """
     cancel = cancel or CancelToken()
     if machine is None:
         pace = machine_pace(cancel=cancel) if measure else known_pace()

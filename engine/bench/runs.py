@@ -47,7 +47,10 @@ _SMALLEST_ROOM = 8
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Describe a way of decoding: its name and options of `generate`; `responder`: another, named "server"."""
+    """Describe one way of decoding: its name (plain, a lookahead, auto, ngram) and its options for `generate`.
+
+    `responder`: answers instead of the decoder, under the name "server".
+    """
 
     name: str
     options: Mapping[str, Any]
@@ -151,7 +154,11 @@ def prepare(
     max_tokens: int | None = None,
     cancel: CancelToken | None = None,
 ) -> tuple[list[PreparedPrompt], list[LeftOut]]:
-    """Return prompts as a target reads them, and those left out. Raises InvalidRequest if none is left, Cancelled."""
+    """Return the prompts as this target reads them, and those that it cannot answer.
+
+    A reply's length is the minimum of the prompt's own, `max_tokens` and the room in the context.
+    Raises InvalidRequest if nothing is left, Cancelled.
+    """
     prepared: list[PreparedPrompt] = []
     left_out: list[LeftOut] = []
     for each in prompts:
@@ -189,7 +196,10 @@ def choose_sizes(
     max_tokens: int | None = None,
     budget_s: float = BUDGET_S,
 ) -> Sizes:
-    """Choose sizes within a budget: shorter replies, then fewer turns; given ones stay. All ways count as plain."""
+    """Choose sizes that keep the measurement within a budget, first shorter replies, then fewer turns; given ones stay.
+
+    Speculative replies are assumed to take as long as plain ones.
+    """
     reading_s = ways * sum(len(prompt.tokens) for prompt in prompts) * pace.prompt_token_ms / 1000.0
 
     def seconds(turns: int, tokens: int) -> float:
@@ -209,7 +219,10 @@ def choose_sizes(
 
 @dataclass
 class Bench:
-    """Run replies of a decoder: ways, prompts, sampling (its seed grows by turns), cancel; `clock` in seconds."""
+    """Run the replies. `clock` gives seconds.
+
+    Attributes: decoder (loaded), ways, prompts, sampling (its seed is raised by one each turn; None: 0), cancel.
+    """
 
     decoder: SpeculativeDecoder
     ways: Sequence[Way]
@@ -219,7 +232,10 @@ class Bench:
     clock: Callable[[], float] = perf_counter
 
     def warm_up(self, note: Callable[[int], None] = lambda _done: None) -> Pace:
-        """Run each way once, and time plain decoding; `note`: number of ways done. Raises Cancelled."""
+        """Run each way once, so that no first-use cost falls into the measurement, and time plain decoding.
+
+        `note` receives the number of ways done. Raises Cancelled.
+        """
         prompt = self.prompts[0]
         for done, way in enumerate(self.ways):
             note(done)
@@ -305,7 +321,10 @@ class Equality:
 
 
 def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = True) -> list[Equality | None]:
-    """Compare each reply with the plain one, None without; `examine` divergences. Raises ModelNotLoaded, Cancelled."""
+    """Compare each reply with the plain one; None if tokens are drawn, or there is no plain one.
+
+    `examine`: run the target on those that diverge. Raises ModelNotLoaded, Cancelled.
+    """
     if not bench.sampling.greedy:
         return [None] * len(replies)
     plain: dict[int, tuple[int, ...]] = {}
@@ -355,7 +374,10 @@ def _compare(bench: Bench, prompt: int, plain: tuple[int, ...], other: tuple[int
 def _row_after(
     target: Backend, prompt: Sequence[int], reply: Sequence[int], count: int, cancel: CancelToken, step: int = 1
 ) -> Any:
-    """Return the logits (vocab_size,) after a prompt and `count` reply tokens, `step` tokens at once."""
+    """Return the logits after a prompt and `count` tokens of a reply, shape (vocab_size,).
+
+    Computed token by token as in plain decoding, or `step` tokens at once, with those that follow.
+    """
     target.truncate(0)
     target.watch(cancel)
     for start in range(0, len(prompt) - 1, CHUNK):

@@ -88,7 +88,10 @@ _known: WeakKeyDictionary[Tokenizer, tuple[str, CallForm]] = WeakKeyDictionary()
 
 
 def call_form(tokenizer: Tokenizer, given: TemplateInput, renderer: Renderer, ends: Sequence[str]) -> CallForm:
-    """Find a template's form of calls, once; `given`: its inputs, `ends`: texts that end replies. Raises Cancelled."""
+    """Find the form of a model's calls, once for its template. Raises Cancelled.
+
+    `given`: what its template reads; `ends`: the texts of what ends a reply.
+    """
     template = choose_template(tokenizer.chat_templates, replace(given, tools=_TOOLS))
     if template is None:
         return BARE

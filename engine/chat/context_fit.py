@@ -53,7 +53,10 @@ def measure_turns(
     cancel: CancelToken | None = None,
     given: TemplateInput = PLAIN_INPUT,
 ) -> PromptFit:
-    """Forecast `fit_turns` with the same arguments, and its errors of encoding."""
+    """Forecast `fit_turns` with the same arguments.
+
+    Raises what encoding it raises.
+    """
     kept_free = context_length - prompt_limit(context_length, max_tokens)
     if not messages:
         return PromptFit(0, 0, context_length, kept_free=kept_free)
@@ -137,7 +140,10 @@ def _seen(turn: Message, given: TemplateInput) -> int:
 
 
 def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: int) -> bool:
-    """Return True if a conversation is many times too long, so that it need not be rendered to know it."""
+    """Return True if a conversation need not be put together to know that it does not fit.
+
+    What is many times too long takes its time, and more than a tokenizer reads at once is an error of its own.
+    """
     if sum(len(message.content) for message in messages) <= _LETTERS * limit:
         return False
     total = 0
@@ -162,7 +168,11 @@ def _overhead(
 
 
 def _first_kept(starts: Sequence[int], sizes: Sequence[int], overhead: float, limit: int) -> int:
-    """Return the index of the first kept turn by sizes and overhead of earlier turns, so it stays until full again."""
+    """Index in `starts` of the first turn that stays, as it came about while the conversation grew.
+
+    Told from the sizes of the turns' contents and what the template adds to each; depends on earlier turns
+    only, so that it stays where it is until the context is full again.
+    """
     first = 0
     for last, end in enumerate(starts):
         size = sum(sizes[starts[first] : end + 1]) + overhead * (end + 1 - starts[first])

@@ -51,7 +51,10 @@ PLAIN_INPUT = TemplateInput()
 
 
 def template_message(message: Message | TemplateMessage, *, marked: bool = False) -> dict[str, object]:
-    """Return a message for templates: no None, reasoning under each usual name; `marked`: marks for images."""
+    """Return a message as templates expect it: nothing that is None, and reasoning under each of its usual names.
+
+    `marked`: marks stand for its images.
+    """
     plain = message.as_template_dict(marked=marked) if isinstance(message, Message) else message
     made = {name: value for name, value in plain.items() if value is not None}
     reasoning = next((made[name] for name in _REASONING if name in made), None)

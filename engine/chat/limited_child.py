@@ -41,7 +41,10 @@ class OutOfTime(Exception):
 
 
 class LimitedChild:
-    """Talk to a rendering child, or one `hidden` behind a command. Attribute: spent (its memory is used up)."""
+    """Talk to a process that renders templates, or to another one that is `hidden` behind a command of this program.
+
+    Attribute: spent, whether it should be asked nothing more, since it has used up its memory.
+    """
 
     def __init__(self, hidden: str = RENDERING, memory: int = _MEMORY_BYTES) -> None:
         """Start it. `memory`: bytes of all of it, where it cannot limit itself. Raises ChatTemplateFailed."""
@@ -70,7 +73,11 @@ class LimitedChild:
         self._ready = True
 
     def ask(self, request: Callable[[float], bytes], seconds: float, cancel: CancelToken | None) -> dict[str, Any]:
-        """Return the answer, computed in so much of its time. Raises OutOfTime, ChatTemplateFailed, Cancelled."""
+        """Return its answer to a request, for which it may compute `seconds`, however busy the machine is.
+
+        `request` gives the message from that limit. Under "used" the answer has the seconds that it took of it.
+        Raises OutOfTime, ChatTemplateFailed, Cancelled.
+        """
         if seconds <= 0:
             raise OutOfTime
         task = request(seconds)
@@ -101,7 +108,10 @@ class LimitedChild:
         self._watch.close()
 
     def _await(self, work: Callable[[], bytes | None], seconds: float, cancel: CancelToken | None) -> bytes | None:
-        """Run `work` on a thread, as pipes are uninterruptible; None if the child ends. Raises OutOfTime, Cancelled."""
+        """Run `work` on a thread; None if the child ends. Raises OutOfTime, Cancelled.
+
+        Reading a pipe cannot be given up, on Windows in no way at all, but the child can be ended.
+        """
         limit = monotonic() + seconds
         done: SimpleQueue[bytes | None] = SimpleQueue()
         thread = threading.Thread(target=_deliver, args=(work, done), name="outrider-render", daemon=True)
@@ -145,7 +155,10 @@ class LimitedChild:
 def ask_child(
     hidden: str, task: Mapping[str, object], data: bytes, memory: int, cancel: CancelToken | None
 ) -> Generator[dict[str, Any], None, None]:
-    """Yield a fresh child's answer in parts; it ends then. Raises OutOfTime, ChatTemplateFailed, Cancelled."""
+    """Yield the parts of the answer of a fresh child (`answer_parent`), which ends with the iterator.
+
+    What one request did to it must not reach the next. Raises OutOfTime, ChatTemplateFailed, Cancelled.
+    """
     request = json.dumps(task).encode() + b"\n" + data
     seconds = float(str(task["seconds"]))
     child = LimitedChild(hidden, memory)
@@ -179,7 +192,10 @@ class ChildPool:
 
     @contextmanager
     def lease(self) -> Iterator[LimitedChild]:
-        """Lend a child for the block, whose failure ends it. Raises ChatTemplateFailed, and the block's errors."""
+        """Lend a child to one caller for the block. It ends if the block fails. Raises ChatTemplateFailed.
+
+        Raises what the block raises.
+        """
         child = self._take()
         try:
             yield child

@@ -11,12 +11,18 @@ from engine.formats.safetensors.model import chat_templates
 
 
 def read_template(path: Path) -> str:
-    """Return a model's usual chat template, "" for none. Raises ModelFileBroken, ModelNotSupported."""
+    """Return the usual chat template of a model, a GGUF file or a folder; "" where it brings none.
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     if path.is_dir():
         return next((each for each in chat_templates(path) if isinstance(each, str)), "")
     return read_gguf(path).text("tokenizer.chat_template") or ""
 
 
 def template_names(template: str, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
-    """Return a template's own variables, for `template_options`. Raises ChatTemplateFailed, Cancelled."""
+    """Return the variables that a chat template reads beside those that each is given: for `template_options`.
+
+    Raises ChatTemplateFailed for what is no template, Cancelled.
+    """
     return Renderer(cancel).names(template)

@@ -30,7 +30,10 @@ _ROLES = frozenset({"role", "type"})
 
 
 class Lookalikes:
-    """Find what a tokenizer would read as one of tokens with these `texts`, but single characters."""
+    """Find the places of a text that a tokenizer would read as one of certain tokens.
+
+    `texts`: of these tokens. Those of a single character cannot be taken apart, and are left out.
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = frozenset(text for text in texts if len(text) > 1 and not text.isspace())
@@ -83,7 +86,11 @@ _known: WeakKeyDictionary[Tokenizer, tuple[tuple[str, ...], Lookalikes]] = WeakK
 
 
 def lookalikes_of(tokenizer: Tokenizer) -> Lookalikes:
-    """Return control and unknown tokens' markers, and user-defined ones in templates, pairs whole."""
+    """Return the markers that must stay text in the prompts of a model.
+
+    These are its control and unknown tokens, and user-defined ones that stand in its chat templates, as many families
+    mark thoughts and tool calls; of a pair such as <think> and </think> both.
+    """
     templates = tuple(tokenizer.chat_templates.values())
     kept = _known.get(tokenizer)
     if kept is None or kept[0] != templates:
@@ -111,7 +118,10 @@ NOTHING = CutText("")
 
 
 class Disguise:
-    """Replace characters of texts by private ones not in the JSON value `taken`, and put them back."""
+    """Replace characters of texts by private ones, and put them back.
+
+    `taken`: a JSON value whose private characters mean something else.
+    """
 
     def __init__(self, lookalikes: Lookalikes, taken: object = None) -> None:
         self._lookalikes = lookalikes
@@ -120,7 +130,10 @@ class Disguise:
         self._signs: dict[tuple[str, int], str] = {}
 
     def put_on(self, messages: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-        """Return messages without lookalikes of control tokens, but the markers of a reply's first thought."""
+        """Return messages whose texts contain nothing like a control token.
+
+        The markers of the thought with which an earlier reply begins stay: the template looks for them.
+        """
         return [self._message(message) for message in messages]
 
     def value(self, value: object) -> object:
@@ -200,7 +213,10 @@ def _forms(sign: str) -> tuple[str, str]:
 
 
 def reply_cuts(reply: str, before: str, lookalikes: Lookalikes) -> list[int]:
-    """Return the cuts of a continued reply, not of its first thought's markers; `before`: the prompt."""
+    """Return the cuts of a reply that is continued. The markers of the thought that it begins with stay markers.
+
+    `before`: the prompt, which may have opened that thought.
+    """
     kept = list(_thought(reply))
     begin = len(reply) - len(reply.lstrip())
     for opening, closing in _THOUGHTS if not kept else ():
@@ -226,7 +242,10 @@ def _thought(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def encode_cut(cut: CutText, tokenizer: Tokenizer, *, add_special: bool, parse_special: bool) -> list[int]:
-    """Return the token ids of a text read in pieces, without what `add_special` puts behind it."""
+    """Return the token ids of a text that is read in pieces; of one without cuts those that the tokenizer gives.
+
+    What `add_special` puts behind it is left out.
+    """
     places = [0, *cut.cuts, len(cut.text)]
     tokens = tokenizer.encode(cut.text[: places[1]], add_special=add_special, parse_special=parse_special)
     if add_special and tokenizer.ends:
@@ -243,7 +262,10 @@ def encode_written(text: str, tokenizer: Tokenizer) -> list[int]:
 
 
 def encode_behind(text: str, tokenizer: Tokenizer, *, parse_special: bool = False) -> list[int]:
-    """Return token ids of a text behind others, without the space that tokenizers put in front, if possible."""
+    """Return the token ids of a text that stands behind other tokens.
+
+    They leave out the space that some tokenizers put in front. Where that space cannot be kept out it stays.
+    """
 
     def encode(some: str) -> list[int]:
         return tokenizer.encode(some, add_special=False, parse_special=parse_special)

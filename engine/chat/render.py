@@ -40,7 +40,10 @@ class Refused(ChatTemplateFailed):
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """Hold a rendering's inputs beside the clock: `variables` (JSON), `letters` of its texts, `messages` (count)."""
+    """Hold all that a template's text depends on, beside the clock.
+
+    `variables`: all that it reads, as JSON; `letters`: the length of the texts in it; `messages`: their number.
+    """
 
     template: str
     variables: str
@@ -55,7 +58,11 @@ class Rendering:
 
 
 class Renderer:
-    """Render one call's templates under one limit of time. Attributes: timed_out; notes (each once, for a person)."""
+    """Render the templates of one call, which share its limit of time and its cancel token.
+
+    Attributes: timed_out, whether that limit was reached; notes, what a person should know of how conversations were
+    rendered, each once.
+    """
 
     def __init__(self, cancel: CancelToken | None = None) -> None:
         self._cancel = cancel
@@ -70,11 +77,17 @@ class Renderer:
     def render(
         self, template: str, messages: Sequence[Message | TemplateMessage], bos_token: str, eos_token: str
     ) -> str:
-        """Return a conversation's text up to a reply. Raises ChatTemplateFailed (a new child then), Cancelled."""
+        """Return the text of a conversation, ready for the assistant's next turn. Raises ChatTemplateFailed, Cancelled.
+
+        After a failure the next call finds a new child.
+        """
         return self.render_variables(template, PLAIN_INPUT.variables(messages, bos_token, eos_token))
 
     def render_variables(self, template: str, variables: Mapping[str, object]) -> str:
-        """Return a template's text of variables (JSON). Raises Refused, ChatTemplateFailed, Cancelled."""
+        """Return the text of a template with these variables, plain JSON values. `messages` is among them.
+
+        Raises Refused, ChatTemplateFailed, Cancelled, as `render` does.
+        """
         if self._cancel is not None:
             self._cancel.check()
         messages = variables["messages"]
@@ -88,7 +101,10 @@ class Renderer:
         return text
 
     def names(self, template: str) -> tuple[str, ...]:
-        """Return a template's own variables, such as enable_thinking. Raises Refused, ChatTemplateFailed, Cancelled."""
+        """Return the variables of a template that not every one is given, such as enable_thinking.
+
+        Raises Refused for what is no template, ChatTemplateFailed, Cancelled.
+        """
         said = self._said(lambda seconds: json.dumps({"names": template, "seconds": seconds}).encode(), len(template))
         return tuple(name for name in said["names"] if name not in ALWAYS_GIVEN)
 

@@ -35,7 +35,11 @@ _Repair = Callable[[TemplateChat], TemplateChat]
 
 
 def render_usable(renderer: Renderer, template: str, chat: TemplateChat) -> str:
-    """Return a conversation's text with the fewest, noted repairs. Raises ChatTemplateFailed, Cancelled."""
+    """Return the text of a conversation, repaired if the template refuses it as it is; the renderer notes the changes.
+
+    The fewest changes that the template takes are made. Raises ChatTemplateFailed if it takes none of them, with
+    the reason why it refused the conversation as it is; Cancelled.
+    """
     try:
         return _render(renderer, template, chat)
     except Refused as error:

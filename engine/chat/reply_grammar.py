@@ -50,7 +50,11 @@ class SeenCall(NamedTuple):
 
 
 class ParsedText(NamedTuple):
-    """Hold a text's parts: `place` grows, `last` so far; `settled` characters; `whole`: all was understood."""
+    """Hold the parts of a text. `place`: the part that more text continues; `last`: the last part so far.
+
+    `settled`: how many characters have become part of one; `whole`: whether all of it was understood, otherwise these
+    are the parts of its longest beginning that was.
+    """
 
     reasoning: str = ""
     content: str = ""
@@ -62,7 +66,11 @@ class ParsedText(NamedTuple):
 
 
 class Grammar(Protocol):
-    """Part a text. Attributes: begun (the prompt's expected end); ends (markers); plain (letters begin content)."""
+    """Part a text.
+
+    Attributes: begun (the end of the prompt that it expects); ends (the markers before which parts end); plain (whether
+    a reply that begins with a letter is content, as far as none of their first characters comes).
+    """
 
     begun: str
     ends: Ends
@@ -76,7 +84,11 @@ class Grammar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GrammarRequest:
-    """Hold what a grammar depends on: template, `tools` described, `thinking` allowed, further `options` by name."""
+    """Hold the inputs on which the grammar of a model's replies depends.
+
+    `tools`: descriptions of functions that the model was given; `thinking`: whether it may think; `options`: further
+    variables of the template by name.
+    """
 
     template: str
     bos_token: str = ""
@@ -221,7 +233,10 @@ _kept = _Kept()
 
 
 def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
-    """Return a template's grammar; None without the compiled door. Raises ChatTemplateFailed."""
+    """Return the grammar of a template; None where llama.cpp was compiled without the door.
+
+    Raises ChatTemplateFailed where llama.cpp cannot make one.
+    """
     fields = request.to_json()
     key = json.dumps(fields)
     found = _kept.find(key)
@@ -240,7 +255,11 @@ def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
 
 
 def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tuple[Grammar, Translatable | None]:
-    """Return a template's grammar, and a note if of think tags alone; `prompt_end` decides if a thought is open."""
+    """Return the grammar of a template, and a note if it knows think tags alone.
+
+    `prompt_end`: the end of the prompt that the reply follows, where it is known. It decides whether the prompt opened
+    a thought, whatever the request says.
+    """
     note = _WITHOUT_DOOR
     try:
         grammar, request = _open_with_tools(request)
@@ -261,7 +280,11 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
 
 
 def _open_with_tools(request: GrammarRequest) -> tuple[TemplateGrammar | None, GrammarRequest]:
-    """Return grammar and request, an undescribable tool with simpler parameters or none. Raises ChatTemplateFailed."""
+    """Return the grammar of a template, with the request for it: one tool that it cannot describe costs no other.
+
+    Such a tool is shown with one type for each parameter, or else without its parameters. Raises ChatTemplateFailed as
+    `open_grammar` does.
+    """
     try:
         return open_grammar(request), request
     except ChatTemplateFailed as error:

@@ -264,7 +264,10 @@ _decode = json.JSONDecoder().raw_decode
 
 
 class BareCalls:
-    """Hold a reply's start back while it may be calls of the tools `names`. Attribute: calls (the reply; () if not)."""
+    """Hold the beginning of a reply back as long as it may be such calls.
+
+    `names`: of the tools that were offered. Attribute: calls, what the whole reply turned out to be, () for content.
+    """
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = frozenset(names)

@@ -9,7 +9,11 @@ from engine.backends.base import Tokenizer
 
 
 class ReplyText:
-    """Turn tokens into text, but half characters and begun stop strings. Attribute: stopped (the met one, left out)."""
+    """Turn the tokens of a reply into text as they come.
+
+    Half a character is held back until it is whole, and so is what may be the beginning of a stop string. Attribute:
+    stopped, the stop string that was met, or None; the text ends before it.
+    """
 
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = ()) -> None:
         self._tokenizer = tokenizer

@@ -22,7 +22,11 @@ _CHANGES = ("append", "pop")
 
 
 def render(template: str, variables: Mapping[str, object]) -> str:
-    """Return an untrusted template's text, in Jinja's immutable sandbox without loaders. Raises anything."""
+    """Return the text of a template with these variables.
+
+    The template comes out of a model file and is untrusted: it runs in Jinja's immutable sandbox, without loaders.
+    Raises what the template makes it raise, of any kind.
+    """
     return _compiled(template).render(**_given(variables), range=_Range())
 
 
@@ -84,7 +88,10 @@ def _bits(value: Any) -> int:
 
 
 class _Generation(Extension):
-    """Read `{% generation %}` blocks as their text; names set within stay within, as in transformers."""
+    """Read `{% generation %}` … `{% endgeneration %}`, with which templates mark replies for training: as their text.
+
+    Names that are set within are set only there, as in transformers, which calls the block like a macro.
+    """
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

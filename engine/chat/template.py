@@ -24,7 +24,10 @@ _NO_TOOLS = Translatable("The chat template of this model says nothing of tools:
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """Hold a rendered prompt: `written`, the begun reply behind it; `pictures`, images' tokens by their marks."""
+    """Hold the rendered prompt of a conversation. `written`: the begun reply behind it, which is continued.
+
+    `pictures`: the tokens of images, by the marks that stand for them.
+    """
 
     before: CutText
     written: CutText = NOTHING
@@ -45,7 +48,10 @@ class PromptText:
         return found
 
     def tokens(self, tokenizer: Tokenizer) -> list[int]:
-        """Return the token ids, with one begin token if wanted and no end token. Raises TextNotEncodable."""
+        """Return the token ids: one begin token where template or model want one, and no end token at the end.
+
+        Raises TextNotEncodable.
+        """
         pieces = list(_around(self.before, self.pictures))
         tokens = _encode_begun(pieces[0][0], tokenizer, parse_special=not self.plain)
         for (_, mark), (text, _) in pairwise(pieces):

@@ -74,7 +74,10 @@ class Thinking:
 
 
 def find_thinking(template: str, render: Callable[[Mapping[str, object]], str]) -> Thinking:
-    """Find a template's thinking switch; `render` (may raise ChatTemplateFailed) gives its text by variables."""
+    """Find the thinking switch of a template by rendering it.
+
+    `render`: gives the text of a short conversation with these variables, and may raise ChatTemplateFailed.
+    """
     names: dict[str, ThinkingSwitch] = {}
     for name in (*_ON_OFF, *_EFFORT):
         kind: ThinkingSwitch = "on-off" if name in _ON_OFF else "effort"
@@ -123,7 +126,10 @@ def template_thinking(template: str, tokenizer: Tokenizer, renderer: Renderer) -
 
 
 def thinking_input(wanted: ThinkingMode, tokenizer: Tokenizer, renderer: Renderer) -> TemplateInput:
-    """Return a wanted thinking's variables; note missing ones. Raises InvalidRequest (no such effort), Cancelled."""
+    """Return the template variables for the wanted thinking; the renderer notes missing ones.
+
+    Raises InvalidRequest for an effort that the template does not have, Cancelled.
+    """
     if wanted == "default":
         return PLAIN_INPUT
     thinking = thinking_of(tokenizer, renderer)
@@ -136,7 +142,11 @@ def thinking_input(wanted: ThinkingMode, tokenizer: Tokenizer, renderer: Rendere
 
 
 def thought_end(tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput, known: Sequence[str] = ()) -> list[int]:
-    """Return tokens between thought and answer, by template or `known` markers. Raises TextNotEncodable, Cancelled."""
+    """Return the tokens that end a thought and begin the answer, as the chat template writes them between the two.
+
+    `given`: what the template read; `known`: markers that end a thought, for a template that leaves thoughts out.
+    Raises TextNotEncodable, Cancelled.
+    """
     template = choose_template(tokenizer.chat_templates, given)
     end = None if template is None else _written_end(template, tokenizer, renderer, given)
     if end is None:

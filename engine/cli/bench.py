@@ -137,7 +137,10 @@ class _LastingToken(CancelToken):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print, perhaps draw: 0, or 130 if cancelled midway. Raises EngineError; Cancelled if nothing came."""
+    """Measure, print, perhaps draw: 0, or 130 where it was cancelled after something was measured.
+
+    Raises EngineError and its kinds; Cancelled where nothing was measured.
+    """
     wanted = _check(args)
     draw = (
         None if args.plot is None else importlib.import_module("engine.cli.printed.bench_plot").prepare_plot(args.plot)

@@ -14,7 +14,10 @@ EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
 
 
 def run_cancellable(work: Callable[[], int], cancel: CancelToken, *, leave: bool = True) -> int:
-    """Run `work` on a thread: Ctrl+C cancels it, the second one leaves the program, unless `leave` is False."""
+    """Run `work` on a thread, so that Ctrl+C works while a model computes: once to cancel, twice to leave.
+
+    `leave` False: the program stays, however often it is pressed.
+    """
     outcome: list[int | BaseException] = []
 
     def run() -> None:

@@ -107,9 +107,10 @@ class _NotSet(EngineError):
 
 
 class Chat:
-    """Hold a conversation: history, documents, images (of the next question).
+    """Hold a conversation.
 
-    A terminal is asked, and told errors; of a pipe each line is a question, and an error ends it.
+    Attributes: history (its messages), documents (from which it is answered), images (of the next question).
+    In a terminal questions are asked for, and errors are said; of a pipe each line is a question, and an error ends it.
     """
 
     def __init__(
@@ -205,7 +206,10 @@ class Chat:
     # Replies ----------------------------------------------------------------------------------------------------------
 
     def _reply(self, messages: list[Message]) -> bool:
-        """Print and keep a reply and its calls, not a failed one; return False to end a pipe. Raises EngineError."""
+        """Print the reply to the messages, run its calls, and keep all; return False if that ends a pipe.
+
+        A reply that failed, or was cancelled before it began, leaves the conversation as it was. Raises EngineError.
+        """
         if self._tools is not None:
             self._tools.begin_question()
         while True:

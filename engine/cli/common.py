@@ -77,7 +77,10 @@ def read_json_file(path: Path) -> Any:
 
 
 def read_constraint(schema: Path | None, grammar: Path | None) -> Constraint | None:
-    """Return the constraint of a JSON schema or Lark grammar file; None without. Raises InvalidRequest."""
+    """Return the constraint of a file with a JSON schema or a Lark grammar; None without either.
+
+    Raises InvalidRequest.
+    """
     path = schema or grammar
     if path is None:
         return None

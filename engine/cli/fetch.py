@@ -18,7 +18,11 @@ from engine.library.names import resolve_source
 
 
 def fetch_missing(args: argparse.Namespace, cancel: CancelToken) -> None:
-    """Get a missing target or draft of a hub, after asking. Raises InvalidRequest, DownloadFailed, Cancelled."""
+    """Get the target and the draft of `args` where they are names of a hub, or of the catalogue, and missing here.
+
+    On a terminal it is asked first; elsewhere the command that gets it is said. Raises InvalidRequest, DownloadFailed,
+    Cancelled.
+    """
     for name in (args.target, args.draft):
         meant = meant_by(str(name))
         if name is not None and (meant.startswith("hf:") or find_packaged(meant) is not None):

@@ -264,7 +264,10 @@ def _seeded(sampling: SamplingConfig, replies: int) -> Iterator[SamplingConfig]:
 
 
 def _answer_turns(output: _Output, turns: Sequence[Message]) -> int:
-    """Answer each user turn and tool result; an assistant turn of the file takes our answer's place."""
+    """Answer each user turn and the results of tools in order.
+
+    An assistant turn in the file takes the place of our answer in the history.
+    """
     history: list[Message] = []
     for turn, following in zip_longest(turns, turns[1:]):
         if turn.role == "assistant" and history and history[-1].role == "assistant":

@@ -1,4 +1,7 @@
-"""Run the command line; exit codes: 0 done, 2 unusable (one line on stderr), 3 damaged installation, 130 cancelled."""
+"""Run the command line: parse the arguments, run the command, and end with its exit code.
+
+Exit codes: 0 done, 2 wrong usage or unusable model (one line on stderr), 3 a damaged installation, 130 cancelled.
+"""
 
 from __future__ import annotations
 
@@ -158,7 +161,10 @@ examples:
 
 
 def make_parser(only: Sequence[str] | None = None) -> CommandParser:
-    """Return the parser, with the arguments (and imports) of the commands `only`; None: of all."""
+    """Return the parser. `only`: the commands whose arguments are needed, None: all.
+
+    What only one of them needs is imported for it alone: the others start at once.
+    """
     description = "Speculative decoding for local language models."
     parser = CommandParser(prog="outrider-engine", description=description, epilog=_EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")

@@ -28,7 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(folder: str | Path | None, as_json: bool, console: Console) -> int:
-    """Print the presets that `folder`, or the Hugging Face cache, can run; return 0. Raises FolderUnreadable."""
+    """Print the presets that can be run, as a table or as JSON, and return the exit code 0. Raises FolderUnreadable.
+
+    `folder` None: what the Hugging Face cache has.
+    """
     found = match_presets(all_presets(), None if folder is None else Path(folder))
     if as_json:
         report = {"folder": None if folder is None else str(folder), "presets": [_to_dict(item) for item in found]}

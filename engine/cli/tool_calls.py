@@ -42,7 +42,11 @@ class Answered(NamedTuple):
 
 
 class TerminalCalls:
-    """Run calls, each after a question; without a terminal only allowed ones. Attribute: last (whole last result)."""
+    """Run the calls of replies, each after a question. Attribute: last (the whole result of the last call).
+
+    `tell` says something beside the conversation. Without a terminal nobody can be asked: only what was allowed before
+    is run.
+    """
 
     def __init__(
         self, toolbox: Toolbox, permissions: Permissions, tell: Callable[[str], None], *, limit: int, terminal: bool
@@ -106,7 +110,10 @@ class TerminalCalls:
         return outputs[0]
 
     def _asked(self, tool: Tool, shown: list[str]) -> Permission | None:
-        """Return the answer of now or before, having shown the call; None if cancelled."""
+        """Return the answer, given now or before; None if the question was cancelled.
+
+        A call to be confirmed is shown, quiet or not.
+        """
         given = self._permissions.given(tool)
         if given is not None or not self._terminal:
             for line in shown:

@@ -67,7 +67,10 @@ class OtherProgram:
         return self.file is not None and self.file().parent.is_dir() and self.file().parent != Path.home()
 
     def write(self, place: ServerPlace) -> tuple[Path, Path | None]:
-        """Write the program's settings; return file and old one's copy. Raises InvalidRequest, also without a file."""
+        """Write it into the program's settings; return their file, and the copy of the old one, if that changed.
+
+        Raises InvalidRequest, also where they are in no file that others may write.
+        """
         if self.file is None or self.written is None:
             raise InvalidRequest("{title}: nothing was written, enter it by hand.", title=self.title)
         path = self.file()
@@ -251,7 +254,10 @@ _COPY = ".before-outrider"
 
 
 def write_settings(path: Path, text: str) -> Path | None:
-    """Write a settings file; return the changed old one's copy, if any. Raises InvalidRequest."""
+    """Write a settings file, and return the copy of the old one; None if there was none, or nothing to change.
+
+    Raises InvalidRequest.
+    """
     try:
         old = path.read_bytes() if path.exists() else None
         if old == text.encode():
@@ -298,7 +304,10 @@ def _not_readable(path: Path, kind: str) -> InvalidRequest:
 
 
 def json_with(path: Path, wanted: Mapping[str, Any]) -> str:
-    """Return a JSON file's text with these members merged. Raises InvalidRequest, also for comments in it."""
+    """Return the text of a JSON file with these members, those within objects beside the others there.
+
+    Raises InvalidRequest, also where the file has comments, which would be lost.
+    """
     text = read_settings(path)
     try:
         there = json.loads(text) if text.strip() else {}
@@ -388,7 +397,10 @@ def yaml_with(path: Path, top: Mapping[str, str]) -> str:
 
 
 def yaml_list_with(path: Path, key: str, item: Mapping[str, Any], head: Mapping[str, str]) -> str:
-    """Return a YAML file's text with an item in list `key` ('': itself), replacing its like. Raises InvalidRequest."""
+    """Return the text of a YAML file with an item in the list `key`; '' for a file that is a list itself.
+
+    An item whose first member is the same is replaced. `head`: what a new file begins with. Raises InvalidRequest.
+    """
     lines = _yaml_lines(path)
     if not any(line.strip() for line in lines):
         lines = [*(f"{name}: {json.dumps(value)}" for name, value in head.items()), *([f"{key}:"] if key else [])]

@@ -38,7 +38,10 @@ Encode = Callable[[str], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Hold `length` last tokens of a text found before each of `places`: arrays, and the next token's index."""
+    """Locate the end of a text in the corpus: `length` tokens of it before each of `places`.
+
+    A place is an array of tokens and the index of the one that came next.
+    """
 
     length: int
     places: tuple[tuple[Tokens, int], ...]
@@ -127,7 +130,11 @@ class Corpus:
         return Passage(longest, tuple((tokens, place) for length, tokens, place in found if length >= longest - 1))
 
     def update(self, texts: Texts, encode: Encode, *, cancel: CancelToken | None = None) -> None:
-        """Hold exactly these texts, rereading changed ones; unreadable ones are left out. Raises Cancelled, OSError."""
+        """Make it hold exactly these texts: reads those that are new or have another version, takes others away.
+
+        Raises Cancelled; what was read until then is kept. A text that cannot be read or encoded is left out. Raises
+        OSError where the folder cannot be written.
+        """
         with self._changing:
             have = {key: (segment, doc) for segment in self._segments for key, doc in segment.documents.items()}
             wanted: dict[str, str] = {}
@@ -162,7 +169,10 @@ class Corpus:
             self._tidy(wanted)
 
     def put(self, texts: Texts, encode: Encode) -> None:
-        """Add texts in place of old versions; the oldest make room. Raises as `update`, and for unreadable ones."""
+        """Add some texts, each in place of its old version; if there is no room the oldest are dropped.
+
+        Raises as `update` does, for a text that cannot be read or encoded too.
+        """
         with self._changing:
             for key, version, read in texts:
                 tokens = encode(read()[:LONGEST_TEXT])
@@ -245,7 +255,10 @@ class Corpus:
 
 
 def files_of(folders: Iterable[Path], *, most_bytes: int = 2**20) -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """Yield UTF-8 files of at most `most_bytes` in folders and below, the latest first; follow no links."""
+    """Yield the text files in folders and below, the latest first, for `Corpus.update`.
+
+    No links are followed. Files of more than `most_bytes`, and those that are not UTF-8, are left out.
+    """
     found: list[tuple[int, int, str]] = []
     for folder in folders:
         if folder.is_file():

@@ -21,7 +21,11 @@ _LONGEST_NAME = 300
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Hold a piece: paragraphs, tables as Markdown; `at`: its page, slide, sheet …; `headings`, outermost first."""
+    """Hold a piece of a document: its text as paragraphs with a blank line between them, tables as Markdown.
+
+    `at`: the number of its page or slide, or the name of its sheet, chapter or file; `headings`: those above it, the
+    outermost first.
+    """
 
     text: str
     place: Place = ""
@@ -41,7 +45,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Hold a document's text: `kind`, number of `pages`, `notes` on unread parts, `scanned` pages without text."""
+    """Hold the text of a document. `kind`: "PDF", "Word" …; `pages`: their number, 0 for none.
+
+    `notes`: sentences on what could not be read; `scanned`: pages that are pictures without text.
+    """
 
     name: str
     kind: str

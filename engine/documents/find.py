@@ -159,7 +159,10 @@ def _stem(word: str) -> str:
 
 
 def with_neighbours(found: Sequence[FoundPart], parts: Sequence[Section], letters: int) -> list[int]:
-    """Choose parts within so many letters, in document order: the best and its neighbours, then the others, theirs."""
+    """Choose the parts to give, in the order of the document, while so many characters last.
+
+    The best one comes with its neighbours, then the others, then theirs: what a hit says often goes on beside it.
+    """
     taken: list[int] = []
     left = letters
     numbers = [each.number for each in found]

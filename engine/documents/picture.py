@@ -21,7 +21,10 @@ _KINDS = {b"\x89PNG": "png", b"\xff\xd8": "jpeg", b"RIFF": "webp", b"GIF8": "gif
 
 
 def decode_picture(address: str) -> Pixels:
-    """Return a picture's pixels by its data: address. Raises InvalidRequest (damaged, too large …)."""
+    """Return the pixels of a picture by its address, which holds all of it (data:image/png;base64,…).
+
+    Raises InvalidRequest (in one sentence: it is damaged, too large …).
+    """
     try:
         said = ask_reader({"work": "pixels", "seconds": PICTURE_S}, picture_bytes(address), "", None)
     except DocumentRefused as refused:
@@ -58,7 +61,10 @@ def show_picture(address: str, most: int) -> bytes:
 
 
 def read_picture(data: bytes | Path, name: str = "", cancel: CancelToken | None = None) -> ImagePart:
-    """Return a picture, by bytes or path, as a message's part, read once. Raises DocumentRefused, Cancelled."""
+    """Return a picture, given as the bytes of its file or as its path, as a part of a message: it was read once.
+
+    Raises DocumentRefused (in one sentence), Cancelled.
+    """
     if isinstance(data, Path):
         name = name or data.name
         data = file_bytes(data, name)

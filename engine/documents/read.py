@@ -23,7 +23,10 @@ MEMORY_BYTES = 800 * 2**20
 
 
 def read_document(data: bytes | Path, name: str = "", cancel: CancelToken | None = None) -> Document:
-    """Read a file by bytes and name, or path. Raises DocumentRefused (why, in one sentence), Cancelled."""
+    """Read a file, given as its bytes and its name, or as its path.
+
+    Raises DocumentRefused (in one sentence: it is damaged, encrypted, too large, of no known kind …), Cancelled.
+    """
     if isinstance(data, Path):
         name = name or data.name
         data = file_bytes(data, name)
@@ -37,7 +40,10 @@ def read_document(data: bytes | Path, name: str = "", cancel: CancelToken | None
 
 
 def page_picture(data: bytes, page: int, width: int, cancel: CancelToken | None = None) -> bytes:
-    """Return a PDF page (from 1) as PNG, `width` pixels wide. Raises DocumentRefused, Cancelled."""
+    """Return a page of a PDF file as a PNG picture, `width` pixels wide; pages count from 1.
+
+    Raises DocumentRefused, Cancelled.
+    """
     asked = {"work": "picture", "page": page, "width": width, "name": "", "seconds": PICTURE_S}
     return base64.b64decode(ask_reader(asked, data, "", cancel)["picture"])
 

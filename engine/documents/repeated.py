@@ -29,7 +29,10 @@ class Repeated:
 
 
 def find_repeated(reply: str, parts: Iterable[QuotedPart]) -> list[Repeated]:
-    """Find repeats of parts in a reply, in order: whole sentences or lines, or six words, but case and punctuation."""
+    """Find the places where a reply repeats parts word for word, in order. Case, blanks and punctuation do not count.
+
+    A repetition is a whole sentence or line, or six words in a row within a sentence.
+    """
     text = _CITED.sub(lambda cited: " " * len(cited[0]), reply)
     said = [(each.start(), each.end(), each[0].casefold()) for each in _WORD.finditer(text)]
     sources = _Sources(parts)

@@ -26,7 +26,10 @@ _OPENING = 3
 
 
 class ReadyDocument:
-    """Hold a document, its parts, their index and vectors (if any), and its number of `tokens`, about."""
+    """Hold a document in parts, with an index of them. Indexing a long one takes a moment.
+
+    Attributes: document, parts, tokens (how many it has, about), vectors (of the parts, where there are).
+    """
 
     vectors: Vectors | None = None
 
@@ -82,7 +85,10 @@ class ReadyDocuments:
         self._index = PartIndex(self._parts)
 
     def chosen_for(self, question: str, room: int, known: Collection[str]) -> dict[ReadyDocument, list[int]]:
-        """Return fitting unknown parts by document: short ones whole, else by words, at first by beginnings."""
+        """Return the parts that fit a question, by document, without those already `known`.
+
+        Short documents are given whole. Where nothing is known yet and no word fits, long ones by their beginnings.
+        """
         most = min(_WHOLE_SHARE * room, _MOST_WHOLE) / max(len(self.documents), 1)
         short = {each for each in self.documents if each.tokens <= most}
         found = self._found(question, _letters(room - sum(each.tokens for each in short)))
@@ -112,7 +118,10 @@ class ReadyDocuments:
 
 
 class GivenDocuments:
-    """Give each question fitting parts of documents, none twice; with an `embedder` by their meaning too."""
+    """Give each question of a conversation the fitting parts of documents, and none twice.
+
+    With an `embedder` the parts are found by what they mean too: their vectors are computed first.
+    """
 
     def __init__(
         self, documents: Iterable[Document], embedder: Embedder | None = None, cancel: CancelToken | None = None

@@ -49,7 +49,11 @@ def vectors_of(
     cancel: CancelToken | None = None,
     done: list[NDArray[np.float32]] | None = None,
 ) -> NDArray[np.float16]:
-    """Compute parts' vectors, going on behind `done`, which grows. Raises BackendFailure, BackendClosed, Cancelled."""
+    """Compute the vectors of parts: of their headings and their beginnings, as far as the model reads.
+
+    `done`: those that are there; it grows, so that what was cancelled can go on. Raises BackendFailure, BackendClosed,
+    Cancelled.
+    """
     rows = [] if done is None else done
     for part in parts[len(rows) :]:
         if cancel is not None:

@@ -102,7 +102,10 @@ class Drafter(ABC):
 
     @abstractmethod
     def observe(self, committed_tokens: Sequence[int]) -> None:
-        """Learn a round's committed tokens (accepted, then correction or bonus); none: the reply has ended."""
+        """Learn the tokens committed in the round since `propose`: accepted tokens, then a correction or bonus.
+
+        Without tokens: the reply has ended, live proposals are dropped.
+        """
 
 
 SHORT_PROMPT = 512
@@ -114,7 +117,10 @@ whole steps, so that the next prompt of a conversation finds the cache as it was
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """Limit a tree: nodes a depth (2 or more), depths, cache positions; `prices`: one path, siblings by cost."""
+    """Limit a tree: nodes at each depth (2 or more), depths, and the positions of the target's cache.
+
+    `prices`: the tree follows one path, and its siblings are chosen by cost.
+    """
 
     width: int
     depth: int

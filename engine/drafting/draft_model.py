@@ -152,7 +152,10 @@ class DraftModelDrafter(Drafter):
             read_all(self._backend, known[shared:], cancel)
 
     def _choose_vocabulary(self, new: Sequence[int], *, judged: bool = False) -> None:
-        """Compute the output layer for common and present tokens alone if it pays; not with a constraint's masks."""
+        """Compute the draft's output layer for common tokens and those of the text alone, if that pays.
+
+        Not with the masks of a constraint, which may permit only others.
+        """
         if self._masks is None and self._backend.vocab_size >= LEAST and not self._states:
             choose_rows(self._backend, new, judged=judged)
 

@@ -58,7 +58,11 @@ _AUTO = NgramOptions(allowance=2.0, allowance_share=0.01)
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Hold `length` last tokens found before the first of `places` (the next index), one less before others."""
+    """Hold a match: the last `length` tokens of the text also precede each of `places`, at least nearly.
+
+    A place is the index of the token after the match there. Before the first place the match is `length` tokens long;
+    before the others, at most one token shorter.
+    """
 
     length: int
     places: list[int]
@@ -105,7 +109,10 @@ class SuffixIndex:
                 del self._latest[token]
 
     def search(self) -> Match | None:
-        """Return the longest match of the text's end, the latest of equals first; None if its last token is new."""
+        """Return the longest match of the end of the text, the latest of equals first.
+
+        None if its last token is new.
+        """
         tokens, size = self.tokens, len(self.tokens)
         found: list[tuple[int, int]] = []
         longest = useful = 1
@@ -128,7 +135,11 @@ class SuffixIndex:
 
 
 class Odds:
-    """Estimate a match's next token by kind of evidence: log-odds grow with length, outcomes shift them by surprise."""
+    """Estimate the chance that the next token of a match is right, for each kind of evidence.
+
+    The log-odds grow with the length of the match, and each outcome shifts those of its kind: a surprise by much, an
+    expected one by little.
+    """
 
     def __init__(self, options: NgramOptions) -> None:
         self._options = options
@@ -273,7 +284,10 @@ class NgramDrafter(Drafter):
         return drafted[:worth]
 
     def _coming(self, drafted: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """Yield tokens after the match, each with its chance if those before, behind the `drafted` ones, are right."""
+        """Yield the tokens after the match, each with the chance that it is right if those before it are.
+
+        `drafted`: the tokens taken so far.
+        """
         match = self._match
         if match is None:
             return

@@ -28,7 +28,10 @@ _Span = tuple[int, int, int]
 
 
 class TextContinuation:
-    """Continue one tokenizer's tokens by text, in bounded work. Attribute: adds_space (put before a text)."""
+    """Continue tokens of one tokenizer by text. The work does not grow with the number of tokens that are there.
+
+    Attribute: adds_space, whether the tokenizer puts a space before a text.
+    """
 
     def __init__(self, tokenizer: Tokenizer, vocab_size: int) -> None:
         self._tokenizer = tokenizer
@@ -118,7 +121,10 @@ class TextContinuation:
         return last[-_TAIL:], _UNSETTLED
 
     def _spans(self, data: bytes) -> list[_Span] | None:
-        """Return the tokens that write `data` exactly, the first perhaps begun before 0; None if impossible."""
+        """Return the tokens that write `data`; the first may begin before 0.
+
+        None if it cannot be written exactly.
+        """
         lead = next((index for index, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
         text = data[lead:].decode("utf-8", "replace")
         tokens = self.encode(text.removeprefix(" ") if self.adds_space else text)

@@ -163,7 +163,10 @@ class TranslatedDrafter(Drafter):
     # Reading ----------------------------------------------------------------------------------------------------------
 
     def _read_anew(self, most: int, start: int = 0) -> None:
-        """Read at most so many of the text's last tokens from `start` on that the draft can write. Raises Cancelled."""
+        """Read the last part of the text from `start` on, at most so many tokens, that the draft can write.
+
+        Raises Cancelled.
+        """
         self._live = []
         self._declined = False
         self._covered = whole_characters(self._text)

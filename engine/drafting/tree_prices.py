@@ -35,9 +35,10 @@ class Chances(Protocol):
 
 
 class TreePrices:
-    """Price a round's time; tokens beside the first path are leaves.
+    """Price a round's time, and choose by it. Tokens beside the first path are leaves.
 
-    `siblings`: by a source's name, the chances of a token whose earlier siblings were rejected, by its share.
+    `siblings`: returns, by a source's name, the chances of a token whose earlier siblings were all rejected, by the
+    draft's share for it of the probability that those left.
     """
 
     def __init__(self, siblings: Callable[[str], Chances]) -> None:
@@ -48,7 +49,11 @@ class TreePrices:
     def begin(
         self, rate: float, verify: Callable[[int], float], draft_ms: float, path: Chances, source: str, length: int
     ) -> None:
-        """Begin a round worth `rate` tokens/ms (0: no trees), by ms of verifying and a level, and path `length`."""
+        """Begin a round in which each millisecond must bring `rate` tokens; 0: no trees in this round.
+
+        `verify`: milliseconds of a verification of so many tokens; `draft_ms`: of one level; `length`: of the first
+        path, as it is planned.
+        """
         self._rate, self._verify, self._draft_ms = rate, verify, draft_ms
         self._path, self._sibling_chances, self._reach = path, self._of_source(source), 1.0
         best = _HALF * self._sibling_chances.given(0, _HALF)
@@ -60,7 +65,10 @@ class TreePrices:
         return [self._rate * (self._verify(held + count) - self._verify(held)) / count for count in more]
 
     def siblings(self, depth: int, nodes: int, shares: Sequence[float]) -> int:
-        """Count siblings beside the first path at a depth, by `nodes` so far and the draft's likeliest `shares`."""
+        """Count the tokens beside the next one of the first path, which is at this depth (0: the first).
+
+        `nodes`: of the tree so far. `shares`: the draft's probabilities of the likeliest tokens, best first.
+        """
         first = self._path.given(depth, shares[0])
         missed, left = self._reach * (1.0 - first), 1.0 - shares[0]
         self._reach *= first
@@ -84,7 +92,11 @@ class TreePrices:
         return 0 if not best else sum(worth >= pool[best - 1] for worth in worths)
 
     def learn(self, shares: Sequence[float], accepted: int | None) -> None:
-        """Learn from a rejection on the first path: all `shares` there, and the accepted sibling (1 …; None)."""
+        """Learn from a place where the first path was rejected: the siblings' probabilities, and which was accepted.
+
+        `shares`: the draft's probabilities of all that stand there, the first one's too; `accepted`: 1 for the second
+        one, …; None: none.
+        """
         left = 1.0 - shares[0]
         for rank, share in enumerate(shares[1:], 1):
             self._sibling_chances.observe(1, int(rank == accepted), (_part(share, left),))

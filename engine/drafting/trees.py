@@ -28,7 +28,10 @@ ROOT = -1
 def choose_shape(
     size: TreeWish | None, target: Backend, *, through_text: bool, prices: TreePrices | None = None
 ) -> tuple[TreeShape | None, tuple[str, ...]]:
-    """Return the shape of trees and None, or None and why chains alone; `prices`: by which cost chooses."""
+    """Return the shape of trees of a width and depth, or None, and the reason for chains alone in a sentence.
+
+    `prices`: by which trees are chosen where they are to be by cost; None: there are none then.
+    """
     if size is None or (size != "auto" and size[0] == 1):
         return None, ()
     if through_text:
@@ -55,7 +58,10 @@ class NextTokens(NamedTuple):
 
 @dataclass(slots=True)
 class Tree:
-    """Hold a tree's nodes; `reach`: a whole path's probability, `last`: the end of the path followed alone."""
+    """Hold the nodes of a tree, each behind its parent.
+
+    `reach`: the probability that the draft gives a whole path. `last`: where the path ends that is followed alone.
+    """
 
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
@@ -99,7 +105,10 @@ Look = Callable[[Tree, list[int]], Sequence[NextTokens | None]]
 
 
 def grow(shape: TreeShape, depth: int, most: int, look: Look, draw: Callable[[Candidates, int], int]) -> Tree:
-    """Return a tree of at most `depth` levels and `most` nodes; `draw`: a numbered node's token."""
+    """Return a tree of at most `depth` levels and `most` nodes.
+
+    `draw`: draws the token of a node, whose number is given, from a distribution.
+    """
     tree, level = Tree(), [ROOT]
     for _ in range(min(depth, shape.depth)):
         room = min(shape.width, most - len(tree.tokens))
@@ -126,7 +135,10 @@ def grow_by_cost(
     *,
     goes_on: GoesOn,
 ) -> Tree:
-    """Return one path as long as `goes_on` allows, with siblings worth their cost, counted before any is drawn."""
+    """Return a tree of one path, as long as `goes_on` allows, and of the tokens worth standing beside it.
+
+    How many follow a node is decided by what the draft says behind it, before any of them is drawn.
+    """
     tree, node = Tree(), ROOT
     for level in range(depth):
         following = look(tree, [node])[0] if len(tree.tokens) < most else None

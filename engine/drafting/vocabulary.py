@@ -22,9 +22,10 @@ _MEMORY, _MOST_MISSED = 64.0, 0.15
 
 
 class DraftVocabulary:
-    """Select common and present rows of an output layer as changing `bits` (uint64, a bit for ROWS).
+    """Select the rows of an output layer of `size` rows, as bits: common tokens and those of the text.
 
-    Others have probability 0 in the draft; acceptance keeps the target's distribution (FR-Spec, arXiv 2502.14856).
+    The others have probability 0 in the draft, and the acceptance rule keeps the target's distribution as it is
+    (FR-Spec, arXiv 2502.14856). Attributes: bits (uint64, a bit for ROWS rows), changed in place.
     """
 
     def __init__(self, size: int, always: Iterable[int] = ()) -> None:

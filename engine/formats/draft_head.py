@@ -49,7 +49,11 @@ def readable_states(architecture: str, layers: int) -> frozenset[int]:
 
 
 def covers(vocabulary: Vocabulary, rows: int) -> bool:
-    """Return True if an output layer of so many rows may be the vocabulary's, its padding (to 64) longer or shorter."""
+    """Return True if an output layer of so many rows, without a tokenizer, may be one for a target's vocabulary.
+
+    It was copied from the target's, so it has a row for each token with a text. The padding may be longer or shorter:
+    a file may lack some of it, or all if the layer was padded to a multiple of 64.
+    """
     if rows <= vocabulary.size:
         return rows >= len(np.trim_zeros(vocabulary.fingerprints, "b"))
     return rows % _PADDED_TO == 0 < vocabulary.size % _PADDED_TO and rows < vocabulary.size + _MOST_PADDING
@@ -58,7 +62,10 @@ def covers(vocabulary: Vocabulary, rows: int) -> bool:
 def why_not_for(
     head: DraftHead, readable: frozenset[int], layers: int, width: int, shared: tuple[tuple[int, int], ...] = ()
 ) -> str | None:
-    """Explain, as a clause, that a head is not for a target with these states and `shared` cache; None if it may be."""
+    """Explain, as a clause, that a head is not for a target with these hidden states; None if it may be.
+
+    `shared`: the part of the target's cache that a head may read, as of a DraftHead.
+    """
     if head.shared and not shared:
         return Translatable("it reads the cache of a Gemma 4, and this target is none")
     if head.width != width:

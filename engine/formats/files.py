@@ -8,7 +8,10 @@ from engine.formats.gguf.parts import split_parts
 
 
 def list_files(path: Path) -> list[Path]:
-    """Return a model's files: GGUF parts, or weights and JSON of a folder. Raises OSError, ModelFileBroken."""
+    """Return the files that a model is read from: all parts of a GGUF file, or a folder's weights and JSON files.
+
+    Raises OSError if the folder cannot be read, ModelFileBroken where `path` is a later part.
+    """
     if not path.is_dir():
         return list(split_parts(path))
     return sorted(part for part in path.iterdir() if part.suffix in (".safetensors", ".json") and part.is_file())

@@ -98,7 +98,10 @@ class ModelFile:
 
     @cached_property
     def turns(self) -> str:
-        """Return the form of its chats: "template", a known format's name, "plain text"; '' if it writes no text."""
+        """Return the form of its chats: its own "template", the name of a known format, or "plain text".
+
+        '' if it writes no text.
+        """
         if self.role != "model" or self.has_chat_template:
             return "template" if self.role == "model" else ""
         form = None if self.vocabulary is None else format_of_vocabulary(self.vocabulary)
@@ -110,9 +113,10 @@ class ModelFile:
         return sampling_of(self.recommended)
 
     def context_held(self, wanted: int | None = None) -> int:
-        """Return the context for a wish, as both backends do; None: the trained length within a tenth of free memory.
+        """Return the context length in tokens with which it is loaded for this wish, as both backends calculate it.
 
-        Between 8,192 and that it is a power of two, so that small changes of the memory change nothing.
+        None: the trained length, limited to a tenth of the free memory, but at least 8,192. Between these it is a power
+        of two, so that small changes of the free memory change nothing.
         """
         most = self.context_length or (DEFAULT_CONTEXT if self.file_format == "gguf" else None)
         if wanted is not None or most is None:
@@ -139,7 +143,10 @@ def _free_memory(_second: int) -> int:
 
 
 def problem_of(error: LoadFailed, path: Path | None = None) -> str:
-    """Return an error as a sentence for a list, with the broken file's name in the listed model's `path`."""
+    """Return an error's reason as a sentence for a list.
+
+    `path`: the listed model; the sentence names the broken file in it.
+    """
     if path is None or error.path == path:
         return _printable_reason(as_sentence(error.reason))
     return Translatable("{file}: {reason}", file=printable(error.path.name), reason=_printable_reason(error.reason))
@@ -162,6 +169,9 @@ def printable(text: str, longest: int = _LONGEST_NAME) -> str:
 
 
 def file_title(name: str) -> str:
-    """Return a file's name fit to be shown, never empty, bytes that are no text as replacement signs."""
+    """Return a file's name, with or without its ending, fit to be shown and never empty.
+
+    Each byte that is no text is shown as a replacement sign.
+    """
     unknown = "\N{REPLACEMENT CHARACTER}"
     return printable("".join(unknown if "\ud800" <= c <= "\udfff" else c for c in name)) or unknown

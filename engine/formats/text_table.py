@@ -24,7 +24,10 @@ _HALF = np.uint64(32)
 
 
 class TextTable:
-    """Hold texts in `data` by `starts` and `lengths`, each (count,), eight bytes apart from those before."""
+    """Hold texts in `data`, from `starts` on, `lengths` bytes each; both arrays have the shape (count,).
+
+    The eight bytes before each text are not part of another one.
+    """
 
     def __init__(self, data: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
         self._data = data
@@ -103,7 +106,11 @@ class TextTable:
         return found
 
     def fingerprints(self) -> NDArray[np.uint32]:
-        """Return numbers equal where texts are, (count,), spaces in both spellings; 0 for padding."""
+        """Return numbers that are equal where token texts are, shape (count,); 0 for padding: empty texts and [PAD…].
+
+        Converters write the spaces of added tokens as they are, and all others as SentencePiece does: they are the
+        same here.
+        """
         hashes = self.hashes()
         spaced = self._with_spaces()
         if len(spaced):

@@ -38,7 +38,10 @@ class TurnFormat:
 
     @property
     def template(self) -> str:
-        """Return it as a chat template without begin token, which refuses tools and unknown roles."""
+        """Return it as a chat template, which refuses tools and roles that it has no form for.
+
+        The begin token is left to the tokenizer, which knows whether the model wants one.
+        """
         around = json.dumps(self.around, ensure_ascii=False)
         text = "message['content'] | trim" if self.trimmed else "message['content']"
         refuse = "{{ raise_exception('" + self.name + " has no form for it') }}"

@@ -44,7 +44,12 @@ class Vocabulary:
 def vocabulary_from_tokens(
     kind: str, texts: Mapping[int, bytes], begin: int | None, end: int | None, size: int = 0
 ) -> Vocabulary:
-    """Return the vocabulary of texts by id, as GGUF files write them; missing ids, up to `size`, are padding."""
+    """Return the vocabulary of these tokens: texts by id, in the form in which a GGUF file has them.
+
+    Ids left out are padding.
+
+    `kind`: the tokenizer's name in words, as in Vocabulary. `size`: how many ids there are, where more than the texts.
+    """
     prints = np.zeros(max(size, max(texts, default=-1) + 1), np.uint32)
     prints[np.fromiter(texts, np.int64)] = TextTable.of(list(texts.values())).fingerprints()
     return make_vocabulary(kind, begin, end, prints)

@@ -15,7 +15,11 @@ from engine.generation.model_lock import RunningReply
 
 
 class AsyncReply(AsyncGenerator[Event, None]):
-    """Yield the events of `begin()` on the event loop; `aclose` or leaving the loop ends the reply, as `token` does."""
+    """Yield the events of `begin()` without blocking the event loop.
+
+    `aclose` ends the reply. So does leaving the loop around it by `break`: where nothing else refers to it, the
+    decoder is free at once. `token` cancels the reply with the task that waits for it.
+    """
 
     def __init__(self, begin: Callable[[], RunningReply], token: CancelToken) -> None:
         self._begin = begin

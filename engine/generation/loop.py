@@ -50,7 +50,13 @@ class GenerationLoop:
         self._ahead = AheadDrafting(drafter) if plan.proposing.overlap and drafter.works_ahead else None
 
     def run(self) -> Events:
-        """Return the reply's events; False sent after a TokenEvent ends it. Raises ContextFull, Cancelled."""
+        """Return the events of the reply.
+
+        A consumer may send False after a TokenEvent to end the reply with that token.
+
+        Raises ContextFull and Cancelled before the first token. A later error follows a Finished event with the
+        partial result and the finish reason 'error'.
+        """
         plan = self._plan
         failure: EngineError | None = None
         # 1. Read what the caches do not hold of the prompt.

@@ -32,7 +32,10 @@ class ModelLock:
 
     @contextmanager
     def use(self, token: CancelToken, message: str, reply: ReplyRef | None = None) -> Iterator[None]:
-        """Use models within; `token` ends it, cleared behind. Raises DecoderBusy(message), NotAvailable (forked)."""
+        """Work with the models within; `token` ends the work and is cleared behind it.
+
+        Raises DecoderBusy with the message where others use or change the models, NotAvailable in a forked process.
+        """
         check_not_forked()
         with self._changed:
             if self._token is not None or self._changer is not None:
@@ -48,7 +51,10 @@ class ModelLock:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Change models within, once their cancelled work has ended. Raises DecoderBusy from inside that work."""
+        """Change or free the models within: work that uses them is cancelled, and has ended before this begins.
+
+        Raises DecoderBusy if the work that it would have to wait for is what calls it.
+        """
         me = threading.get_ident()
         with self._changed:
             self._changed.wait_for(lambda: self._changer in (None, me))
@@ -87,9 +93,10 @@ def _no_reply() -> None:
 
 
 class RunningReply(Generator[Event, bool | None, None]):
-    """Yield a reply's events, as a generator that another thread may end.
+    """Yield the events of a reply, as a generator that another thread may bring to its end.
 
-    Steps wait for each other; a reply ended so gives its rest, Finished with 'cancelled', or raises Cancelled.
+    Its steps wait for each other. A consumer whose reply was ended from outside is given the rest of its events: the
+    last is Finished, with the finish reason 'cancelled', or the step raises Cancelled.
     """
 
     def __init__(self, begin: Callable[[ReplyRef], Generator[Event, bool | None, None]]) -> None:
@@ -161,7 +168,11 @@ class RunningReply(Generator[Event, bool | None, None]):
             self._events.close()
 
     def settle(self, press: Callable[[], bool]) -> None:
-        """End the reply by `press` before each step, keeping its events. Raises DecoderBusy within a step."""
+        """Bring the reply to its end; its remaining events are kept for its consumer.
+
+        `press` cancels it and tells whether it goes on; it is called before each step. Raises DecoderBusy from inside
+        a step of the reply itself.
+        """
         with self._step():
             try:
                 while press():

@@ -15,7 +15,10 @@ _WORTH_A_THREAD = 32 * 2**20
 
 
 class AheadDrafting:
-    """Run a drafter's work ahead on a thread, which owns it from `start` until `settle`."""
+    """Run one drafter's work ahead: started with a verification, stopped when the draft it builds on is rejected.
+
+    From `start` until `settle` the drafter belongs to the thread.
+    """
 
     def __init__(self, drafter: Drafter) -> None:
         self._drafter = drafter
@@ -34,14 +37,20 @@ class AheadDrafting:
         return self._work[0].result()
 
     def room(self, draft: Draft, lookahead: int, left: int | None) -> int:
-        """Count tokens to draft ahead: a guess and the next draft, `left` being what the reply may still have."""
+        """Count the tokens that may be drafted ahead: a guess and the next draft, if the reply can go on behind it.
+
+        `left`: tokens that the reply may still have, None if there is no limit.
+        """
         if not draft.tokens:
             return 0
         most = MAX_LOOKAHEAD if left is None else left
         return max(0, min(lookahead + 1, most - len(draft.tokens) - 1))
 
     def settle(self, *, holds: bool) -> float:
-        """Wait for the work, or stop it if it does not hold; return milliseconds. Raises the drafter's errors."""
+        """Wait for all of the work, or stop it after the token that is being computed where it does not hold any more.
+
+        Return the milliseconds that this took. Raises what the drafter raised.
+        """
         began = perf_counter()
         self._stopped = not holds
         work, self._work = self._work, []
@@ -57,7 +66,12 @@ class AheadDrafting:
 
 
 def overlap_pays(overlap: Overlap, target: Backend, draft: Backend | None) -> bool:
-    """Return True to overlap; 'auto': if both have places or cores of their own, and forwards are long enough."""
+    """Return True where drafting should overlap.
+
+    'auto': where the two compute in different places, or on cores enough for both at once.
+
+    Sharing cores, the draft would only slow the target down; and a forward of microseconds is not worth a thread.
+    """
     if draft is None or overlap != "auto":
         return draft is not None and overlap == "on"
     if target.device != draft.device:

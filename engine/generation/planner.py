@@ -20,7 +20,11 @@ _SEED_BITS = 53
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Hold a reply's prompt, sources, verifier, end; `answer_now` ends thoughts; `plain_tokens_per_second`: or None."""
+    """Hold one reply to be written: its prompt, sources and verifier, and its end.
+
+    `answer_now`: set by another thread to end the reasoning; `seed`: of the draws; `started`: the time of the request;
+    `plain_tokens_per_second`: measured, or None.
+    """
 
     target: Backend
     reading: Reading
@@ -49,7 +53,10 @@ class Plan:
         return None if most is None else most - emitted
 
     def room(self, emitted: int) -> int:
-        """Return a draft's most tokens by reply, context and window to go back; it may be less than 1."""
+        """Return the most tokens of a draft: the rest of the reply, of the context, of a window to go back.
+
+        It may be less than 1.
+        """
         if self.one_token:
             return 1
         target, left = self.target, self.left(emitted)
@@ -70,7 +77,10 @@ def make_plan(
     started: float,
     plain_tokens_per_second: float | None,
 ) -> Plan:
-    """Return a resolved request's plan. Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest."""
+    """Return the plan for a request whose lookahead is resolved.
+
+    Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds.
+    """
     target = models.target
     seed = secrets.randbits(_SEED_BITS) if request.sampling.seed is None else request.sampling.seed
     reading = read_with_room(request, target, models.sources, cancel)

@@ -13,7 +13,11 @@ from engine.messages.picture import Picture
 
 @dataclass(frozen=True, slots=True)
 class ReadPrompt:
-    """Hold a prompt as read: `text` with control tokens at `markers` (begin, end), number of `tokens`, `notes`."""
+    """Hold the prompt of a conversation as the model reads it.
+
+    `text`: with the texts of its control tokens; `markers`: where these are, as (begin, end) of the text; `tokens`:
+    how many tokens it has; `notes`: what the chat template made change in the conversation, in sentences.
+    """
 
     text: str
     markers: tuple[tuple[int, int], ...]
@@ -23,7 +27,10 @@ class ReadPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Infill:
-    """Hold a gap's texts: `before`, `behind`, its `begun` text, and other `files` by name."""
+    """Hold the texts around a gap that is to be filled: `before` and `behind` it.
+
+    `begun`: how the text of the gap begins; `files`: names and texts of other files of the same work.
+    """
 
     before: str
     behind: str
@@ -45,7 +52,10 @@ _FILE_MARKS = ("<|file_sep|>", "<file_sep>", "<|file_separator|>")
 
 
 def infill_tokens(target: Backend, gap: Infill) -> list[int]:
-    """Return the tokens that ask a target for a gap. Raises InvalidRequest (no such marks), TextNotEncodable."""
+    """Return the tokens that have the target fill a gap: before, behind, and the mark that asks for the rest.
+
+    Raises InvalidRequest (it has no such marks), TextNotEncodable.
+    """
     tokenizer, name = target.tokenizer, target.name
     added = {text: token.id for text, token in tokenizer.added_tokens.items()}
     named = next((marks for marks in _GAP_TOKENS if all(mark in added for mark in marks)), None)

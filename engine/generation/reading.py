@@ -51,7 +51,10 @@ _UNREAD = Translatable("Parts of messages that are no text were left out: this m
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """Hold further ends of replies: ids, and texts that no token stands for; `marker`: either's text, or ""."""
+    """Hold the ends of a reply beside the model's own end tokens: token ids, and texts that no token stands for.
+
+    `marker`: the text of either, "" for nothing.
+    """
 
     marker: str = ""
     tokens: frozenset[int] = frozenset()
@@ -89,7 +92,10 @@ class Reading:
 def read_with_room(
     request: GenerationRequest, target: Backend, sources: Sequence[Source], cancel: CancelToken
 ) -> Reading:
-    """Make the prompt, in a larger context if there is no room and it can grow. Raises as `read_request`."""
+    """Make the prompt that the target reads; where it has no room for it, in a larger context, if it can have one.
+
+    Raises what `read_request` raises.
+    """
     while True:
         reading, problem = None, None
         try:
@@ -206,7 +212,10 @@ def _encode(
 def _parser(
     request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int], given: TemplateInput, begun: Sequence[int]
 ) -> ReplyParser:
-    """Make the parser of the reply to a prompt's tokens; `begun`: the reply's first tokens behind them."""
+    """Make the parser of the reply to a prompt of these tokens, by the chat template.
+
+    `begun`: the tokens behind them with which the reply begins.
+    """
     messages, before = request.prompt, ""
     if isinstance(messages, tuple) and len(messages) > 1 and isinstance(messages[-1], Message):
         before = messages[-1].content if messages[-1].role == "assistant" else ""
@@ -287,7 +296,11 @@ def _without_end(request: GenerationRequest, ends: frozenset[int]) -> Generation
 def turn_end_of(
     tokenizer: Tokenizer, ends: AbstractSet[int], thought_ends: Sequence[str], renderer: Renderer
 ) -> TurnEnd:
-    """Find replies' ends, once a template, beside `ends` and without `thought_ends`. Raises Cancelled."""
+    """Find the ends of a model's replies, once for its template. Raises Cancelled.
+
+    `ends`: its own end tokens; `thought_ends`: markers that end a thought only. `renderer`: of the call that this is a
+    part of.
+    """
     template = tokenizer.chat_template
     if template is None:
         return _NOTHING

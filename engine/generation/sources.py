@@ -28,7 +28,11 @@ from engine.translatable import Translatable
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Hold loaded models, figures of `past` replies, `knowledge` for 'auto', and the user's texts as `corpus`."""
+    """Hold the loaded models, and the statistics of their replies.
+
+    `past`: the figures of all replies of this target so far. `knowledge`: of their costs and of what was accepted,
+    where the lookahead is 'auto'. `corpus`: the user's own texts, in the target's tokens.
+    """
 
     target: Backend
     sources: tuple[Source, ...] = ()
@@ -45,7 +49,11 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Proposing:
-    """Hold a reply's method and lookahead (for the result), drafter, policy, overlap (works ahead), notes on trees."""
+    """Hold the drafter and the policy of one reply.
+
+    Attributes: method (its name for the result); lookahead (that of the result); drafter; policy; overlap (True if the
+    drafter works ahead); notes (sentences on a shape of trees that cannot be had).
+    """
 
     method: str
     lookahead: Lookahead
@@ -99,7 +107,10 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
 
 
 def choose_sources(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[str, tuple[Source, ...]]:
-    """Return the method and the sources to ask in turn. Raises ModelNotLoaded, NotAvailable, InvalidRequest."""
+    """Return the method and the sources to ask in turn, by the request and the loaded models.
+
+    Raises ModelNotLoaded, NotAvailable, InvalidRequest.
+    """
     method, named = speculation.method, find_method(speculation.method)
     name = named.name if named is not None else str(method)
     methods = tuple(found for source in speculation.sources if (found := find_method(source)) is not None)
@@ -145,7 +156,11 @@ def _source(method: DraftMethod, loaded: Sequence[Source]) -> Source:
 
 
 def _automatic(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[Source, ...]:
-    """Return `auto`'s sources: an index and all that is loaded, or the first loaded with a fixed lookahead."""
+    """Return the sources of the method `auto`.
+
+    With a lookahead that is automatic too all that there are: an index, and what is loaded. Otherwise the first of
+    what is loaded.
+    """
     indexes = [Source(method) for method in DRAFT_METHODS if method.automatic and method.is_index]
     return (*indexes, *loaded) if speculation.lookahead == "auto" else tuple(loaded[:1])
 

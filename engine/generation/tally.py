@@ -52,7 +52,10 @@ class Tally:
     def count(
         self, lookahead: int, draft: Draft, verdict: Verdict, emitted: int, times: tuple[float, float], *, ended: bool
     ) -> RoundEvent:
-        """Count a round and its ms; if it `ended` the reply, no tokens drafted past its end, but in whole drafts."""
+        """Count a round that emitted so many tokens. `times`: milliseconds of drafting and of verifying.
+
+        `ended`: the reply ended with it; tokens that were drafted past its end count nowhere, but in a whole draft.
+        """
         plan, stats = self._plan, self._stats
         levels = draft.by_depth[:emitted] if ended else draft.by_depth
         if draft.parents is None:

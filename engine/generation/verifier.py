@@ -41,7 +41,10 @@ class Verdict(NamedTuple):
 
 
 class Verifier:
-    """Judge drafts with the target's processed distribution; `rows` draws; `masks`: a constraint's, first of all."""
+    """Judge drafts with the target's distribution after all processors.
+
+    `rows`: what draws; `masks`: those of a constraint, which are the first of the processors.
+    """
 
     def __init__(
         self,
@@ -158,7 +161,10 @@ class Verifier:
         *,
         mask: Mask | None,
     ) -> tuple[int, int | None, float]:
-        """Return a position's token, its node (a drawn or exactly matched one of `nodes`), and its log-probability."""
+        """Return the token at a position for which a tree proposes those of `nodes`, its node, and its log-probability.
+
+        Without a draw, or to be matched exactly, the node is that of the token which the target draws itself.
+        """
         if self._greedy and mask is None:
             token, share = self._rows.best(row)
             return token, _node_of(draft, nodes, token), share
@@ -191,7 +197,10 @@ class Verifier:
         return Verdict((token,), 0, 0, "forced", (share,), (), top)
 
     def _judge(self, rows: Logits, part: range, draft: Draft, history: Sequence[int], position: int) -> Judged:
-        """Judge a part of the rows up to the first token that is no proposal; `position`, `history`: of row 0."""
+        """Judge a part of the rows, up to the first token that is no proposal.
+
+        `position` is that of row 0, `history` what comes before it. All proposals before the part were kept.
+        """
         past = self._past
         masks = None if self._masks is None else self._masks.masks(position, draft.tokens[: part.stop - 1])
         matches = draft.probs is None or self._exact or self._sampling.greedy

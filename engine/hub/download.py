@@ -19,7 +19,10 @@ from engine.library.known import download_folder
 def search_hub(
     words: str, *, token: str | None = None, cancel: CancelToken | None = None
 ) -> tuple[FoundRepository, ...]:
-    """Return repositories at the first hub reached. Raises InvalidRequest, DownloadFailed, Cancelled."""
+    """Return the repositories that words find at the Hugging Face hub, or at ModelScope where that is not reached.
+
+    Raises InvalidRequest, DownloadFailed, Cancelled.
+    """
     stop = cancel or CancelToken()
     return first_that_answers(hubs(token), lambda hub: hub.search(words, stop))[1]
 

@@ -63,7 +63,10 @@ def order(hub: Hub, wanted: Wanted, cancel: CancelToken) -> Order:
 
 
 def get(hub: Hub, ordered: Order, folder: Path, cancel: CancelToken, manner: Manner) -> tuple[GotFile, ...]:
-    """Download an order's missing files; parts of others are kept apart. Raises DownloadFailed, Cancelled."""
+    """Download the files of an order into a folder; existing ones stay.
+
+    Raises DownloadFailed, Cancelled. Then files that came whole are there, and what came of others is kept apart.
+    """
     places = [path_inside(folder, file.path) for file in ordered.files]
     there = [is_here(path, file, cancel) for path, file in zip(places, ordered.files, strict=True)]
     for path, same in zip(places, there, strict=True):

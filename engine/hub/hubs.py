@@ -63,7 +63,10 @@ def hubs(token: str | None = None) -> tuple[Hub, ...]:
 def first_that_answers(
     asked: Sequence[Hub], ask: Callable[[Hub], T], note: Callable[[str], None] | None = None
 ) -> tuple[Hub, T]:
-    """Return the first hub reached, and its answer; `note` if it is not the first. Raises `ask`'s first error."""
+    """Return the first hub that can be reached, and its answer; `note` is called if it is not the first.
+
+    Raises what `ask` raises: where none can be reached, what the first one did.
+    """
     problem: DownloadFailed | None = None
     for hub in asked:
         try:

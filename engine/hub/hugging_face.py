@@ -89,7 +89,10 @@ class HuggingFace:
         self.web = Web(origin(self.address), bearer, patience or Patience())
 
     def search(self, words: str, cancel: CancelToken, limit: int = 20) -> tuple[FoundRepository, ...]:
-        """Return GGUF repositories by words, the most downloaded first. Raises DownloadFailed, Cancelled."""
+        """Return the repositories with GGUF files that words find, the most downloaded first.
+
+        Raises DownloadFailed, Cancelled.
+        """
         asked = {
             "search": words,
             "filter": "gguf",

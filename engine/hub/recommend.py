@@ -1,4 +1,8 @@
-"""Recommend the catalogue's targets and drafts by memory and measured speed. All figures are estimates."""
+"""Recommend models for a machine: targets of the catalogue, each with its draft, that its memory carries.
+
+Everything said is an estimate: sizes are computed from the number of parameters and the bits of a weight, memory by the
+program's own forecast, speed from what this machine was measured to do. Nothing about the machine leaves it.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,10 @@ def chosen_files(repository: Repository, wanted: Wanted) -> tuple[HubFile, ...]:
 
 
 def models_of(repository: Repository) -> dict[str, tuple[HubFile, ...]]:
-    """Return a repository's complete GGUF models, with all parts, by first file; no projectors, no heads."""
+    """Return the GGUF models of a repository by the path of their first file: each with all of its parts.
+
+    Projectors and draft heads are left out. One that lacks a part is left out too.
+    """
     by_path = {file.path: file for file in repository.files}
     found: dict[str, tuple[HubFile, ...]] = {}
     for file in repository.files:

@@ -42,9 +42,10 @@ _MOST_JUDGED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Judge a draft, with a reason in sentences. `fits`: one vocabulary; `through_text`: translated, slower.
+    """Judge a draft for a target, with the reason in a sentence or two for a person.
 
-    `head`: the draft is heads for this draft method; '': it is a model.
+    `fits`: they share a vocabulary. `through_text`: they do not, but proposals can be translated through text, which
+    is slower. `head`: the draft is heads for this draft method; '': it is a model.
     """
 
     fits: bool
@@ -87,7 +88,10 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
 
 
 def judge_backends(target: Backend, draft: Backend) -> Fit:
-    """Return True if loaded models can be paired, by headers, or token by token (a second) where one has none."""
+    """Return True if these two loaded models can be paired: by the headers of their files, or by their tokenizers.
+
+    Where only one is of a GGUF file, their tokenizers answer for each token, which takes a second.
+    """
     if target.vocabulary is not None and draft.vocabulary is not None:
         return judge_vocabularies(target.vocabulary.texts_only, draft.vocabulary.texts_only)
     return judge_vocabularies(vocabulary_of_backend(target), vocabulary_of_backend(draft))
@@ -244,7 +248,10 @@ def _cost_ratio(target: ModelFile, draft: ModelFile) -> float:
 
 
 def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
-    """Return the ratio of weights, by parameters where known: quantisation takes little skill."""
+    """Return the ratio of their numbers of weights.
+
+    Quantisation takes little of that, so parameters count where they are known.
+    """
     if target.parameters and draft.parameters:
         return target.parameters / draft.parameters
     return _cost_ratio(target, draft)
@@ -252,7 +259,10 @@ def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
 
 @lru_cache(maxsize=4096)
 def _family(name: str) -> str:
-    """Return a name's first word without a size at its end, as `qwen2.5` or `stories`."""
+    """Return the first word of a name, without a size at its end.
+
+    It is `qwen2.5` for Qwen2.5-0.5B and `stories` for stories260K.
+    """
     word = re.split(r"[-_\s:]", name.casefold(), maxsplit=1)[0]
     return re.sub(r"(?<=[a-z])\d+(\.\d+)?[kmb]$", "", word)
 

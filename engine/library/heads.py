@@ -29,7 +29,10 @@ _KEY = b"general.architecture"
 
 @dataclass(frozen=True, slots=True)
 class HeadFit:
-    """Judge heads of the file `source` (maybe the target's own), for a draft `method`, with a reason in a sentence."""
+    """Judge heads for a target, with the reason in a sentence for a person.
+
+    `source`: the file that holds them, which may be the target's own. `method`: the draft method that they are for.
+    """
 
     source: ModelFile
     method: str
@@ -38,7 +41,10 @@ class HeadFit:
 
 
 def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]:
-    """Return the verdicts on usable heads among models and the target's own, fitting ones first."""
+    """Return the verdict on each head among the models, those that fit first, and on the target's own.
+
+    Heads that cannot be used at all are left out: their own problem says why.
+    """
     if not target.usable:
         return []
     found: list[HeadFit] = []
@@ -81,7 +87,11 @@ def same_tokens(target: Vocabulary, head: Vocabulary) -> bool:
 
 
 def find_heads_of(target: Path) -> list[Path]:
-    """List files that may hold a target's heads by their beginnings: its own, beside it, in its folder."""
+    """List the files that may hold heads for a target: its own, if there are MTP layers in it, then files beside it.
+
+    Of a target in a folder they are the folder itself and the folders with heads beside it and in it; of a GGUF file,
+    also those with Medusa heads beside it. Only the beginnings of files are read; what cannot be read is left out.
+    """
     try:
         if target.is_dir():
             own = [target] if brings_mtp(target) else []

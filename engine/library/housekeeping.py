@@ -26,7 +26,11 @@ _MOST_ENTRIES = 1000
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """Describe a model on disk: all `files`, `used` last or None, `needed_by` in words, `kept_by` a program or ""."""
+    """Describe a model on disk.
+
+    `files`: all of it; `used`: when it was loaded last, None if never recorded; `needed_by`: what depends on
+    it, in words; `kept_by`: the program whose it is, "" for none: then that program deletes it.
+    """
 
     model: ModelFile
     files: tuple[Path, ...]

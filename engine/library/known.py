@@ -74,7 +74,11 @@ def keep_alias(name: str, meant: str | None) -> None:
 
 
 def called(text: str) -> Path | None:
-    """Return a name's or clear part's model, in the best or named quantisation. Raises ModelFileBroken if unclear."""
+    """Return the model of a name, or of an unambiguous part of one, in the known folders; None without any.
+
+    Of one model in several quantisations it is the best known; `NAME:QUANTISATION` names another. Raises
+    ModelFileBroken where several are meant.
+    """
     if "/" in text or "\\" in text or not text.strip():
         return None
     found: dict[str, FoundModel] = {}

@@ -22,7 +22,11 @@ _KEEP_STATES = ("eagle2", "eagle3", "mtp")
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeeds:
-    """Hold estimated bytes for `context_length` tokens: weights, cache, working space and states, of these `on_gpu`."""
+    """Hold the estimated bytes of a model. `context_length`: tokens that it is loaded for.
+
+    `weights`, `cache` (keys and values of so many tokens), `working` (activations, attention scores, recurrent
+    state, states that draft heads keep); `on_gpu`: how much of the weights and the cache goes to a graphics card.
+    """
 
     weights: int
     cache: int
@@ -75,7 +79,10 @@ def head_states(head: DraftHead | None, context_length: int) -> int:
 
 
 def usable_cache_types(model: ModelFile) -> tuple[CacheType, ...]:
-    """Return the cache types that a model can have: quantised rows are whole blocks."""
+    """Return the types that the cache of a model can have, none if it has none of ours.
+
+    Quantised rows are whole blocks.
+    """
     if model.file_format != "gguf" or not model.cache_elements:
         return ()
     whole = model.row_elements > 0 and model.row_elements % _BLOCK == 0

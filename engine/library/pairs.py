@@ -36,9 +36,11 @@ class Pair:
 
 @dataclass(slots=True)
 class Pairs:
-    """Hold a folder's pairs: `listed` (all, or the best if `shortened`), and by target `best`, smaller drafts.
+    """Hold the pairs of a folder. `listed`: all, or if `shortened` the best for each target.
 
-    `counts`: drafts that fit directly and through text; of too many, only equal vocabularies count as fitting.
+    `best`: the best draft of each target that has one which is smaller than itself. `counts`: how many of the other
+    models can draft for a target directly and through text; only an equal vocabulary counts as fitting where there are
+    too many to compare. Both by the target's path.
     """
 
     listed: list[Pair] = field(default_factory=list)

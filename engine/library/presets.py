@@ -69,7 +69,11 @@ class PresetModel:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Hold target, draft (None: none needed), settings; `sampling_source`: where recommended, None: nowhere; `note`."""
+    """Hold a target, its draft, and settings. `draft` None: its method drafts without a model.
+
+    `sampling_source`: where the makers recommend `sampling`, as repository, file and revision; None if nothing is
+    known, and greedy. `note`: what a person should know of it.
+    """
 
     name: str
     title: str
@@ -103,7 +107,10 @@ def all_presets() -> tuple[Preset, ...]:
 
 
 def find_preset(name: str) -> Preset:
-    """Return the preset of a name or alias, whatever its case and signs between words. Raises UnknownPreset."""
+    """Return the preset of a name or an alias; capitals and the signs between words do not count.
+
+    Raises UnknownPreset.
+    """
     wanted = _key(name)
     for preset in all_presets():
         if wanted in map(_key, (preset.name, *preset.aliases)):
@@ -113,7 +120,11 @@ def find_preset(name: str) -> Preset:
 
 
 def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | None, SpeculationConfig, SamplingConfig]:
-    """Return a preset's target, draft, settings. Raises UnknownPreset, FolderUnreadable, ModelFileBroken and so on."""
+    """Return target, draft (None if no model drafts), and the settings of a preset.
+
+    The models are looked for in `folder`; without one in the Hugging Face cache.
+    Raises UnknownPreset, FolderUnreadable, ModelFileBroken (which says what is missing and how to get it), LoadFailed.
+    """
     preset = find_preset(name)
     found = match_presets((preset,), folder)[0]
     if found.problem is not None or found.target is None:
@@ -122,7 +133,10 @@ def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | No
 
 
 def recommended_sampling(name: str | Path) -> SamplingConfig:
-    """Return the makers' sampling for a model (by any name). Raises NotAvailable, LoadFailed and its kinds."""
+    """Return the sampling that the makers of a model recommend; `name`: as `resolve_source` takes it.
+
+    Raises NotAvailable if its files say nothing, LoadFailed and its kinds.
+    """
     path = resolve_source(name)
     model = inspect_model(path)
     if model.recommended_sampling is None:
@@ -131,7 +145,10 @@ def recommended_sampling(name: str | Path) -> SamplingConfig:
 
 
 def match_presets(presets: Sequence[Preset], folder: Path | None = None) -> list[PresetFiles]:
-    """Find each preset's files in a folder, or the Hugging Face cache. Raises FolderUnreadable."""
+    """Find the files for each preset: models of a folder, or of the Hugging Face cache if there is none given.
+
+    Raises FolderUnreadable.
+    """
     if all(preset.target.bundled for preset in presets):
         models: tuple[ModelFile, ...] = ()
     elif folder is not None:

@@ -20,7 +20,10 @@ _MOST = 50
 
 
 def projector_beside(model: Path) -> Path | None:
-    """Return the projector beside a model, by width or name, the one called most like it; None without."""
+    """Return the projector file beside a model that reads pictures, None if there is none: by its header.
+
+    It has the model's width, or is called like it. Of several the one that is called most like the model comes first.
+    """
     found = list[tuple[bool, int, int, str, Path]]()
     with suppress(LoadFailed, OSError):
         files = [path for path in sorted(model.parent.glob("*.[gG][gG][uU][fF]")) if _NAMED.search(path.name)]

@@ -49,9 +49,10 @@ _known: dict[str, Entry] = {}
 
 
 def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tuple[ModelFile, ...]:
-    """Return a folder's models by name, unusable ones with `problem`; unchanged ones from a cache.
+    """Return every model in a folder and its subfolders, sorted by name; unusable ones have a `problem`.
 
-    Hidden folders are skipped, links followed, files listed once. Raises FolderUnreadable, Cancelled.
+    Hidden folders are skipped, links are followed, each file is listed once. Unchanged files are not read again (by a
+    cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
     """
     found = find_models(folder, cancel=cancel)
     scan = _Scan(LibraryCache(expanded(folder)), cancel)
@@ -63,13 +64,19 @@ def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tup
 
 
 def inspect_model(path: str | Path) -> ModelFile:
-    """Describe a GGUF file or safetensors folder, checked. Raises ModelFileBroken, ModelNotSupported."""
+    """Describe one model, a GGUF file or a folder of safetensors, its contents checked.
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     path = Path(path)
     return inspect_safetensors(path) if path.is_dir() else inspect_gguf(path)
 
 
 def known_model(path: Path) -> ModelFile:
-    """Describe a model, reading no unchanged sound file again. Raises ModelFileBroken, ModelNotSupported."""
+    """Describe one model as `inspect_model` does, without reading a file again that is as it was when it was sound.
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     if path.is_dir():
         return inspect_model(path)
     now, found = time.time_ns(), found_file(path.absolute(), split_parts(path))

@@ -46,7 +46,10 @@ class MachinePace:
     memory: Mapping[int, float]
 
     def forward_ms(self, work: ForwardWork, tokens: int = 1, other_bytes: int = 0) -> float:
-        """Estimate a short chat's forward in ms; `other_bytes`: another model's, read in turns with it."""
+        """Return the milliseconds of a forward of so many tokens in a short chat. An estimate.
+
+        `other_bytes`: those that another model reads in turns with this one.
+        """
         computed = sum(size / 1e6 * _at(self._format(name), tokens) for name, size in work.matrices.items())
         cache = _CHAT * work.cache
         pace = _at(self.memory, (work.size + cache + other_bytes) // 10**6)
@@ -81,7 +84,11 @@ class MachinePace:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Hold expected tokens/s, `plain` and `drafted` (at its best length, without sources from the text)."""
+    """Hold tokens a second that are expected: `plain`, and `drafted` with the draft at its best length. Estimates.
+
+    Without a draft both are the same. N-grams and other sources from the text are left out: their gain depends on the
+    reply.
+    """
 
     plain: float
     drafted: float

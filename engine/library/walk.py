@@ -38,7 +38,11 @@ Stamps = tuple[tuple[str, Stamp | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """Hold a candidate: its kind, files' `stamps` (None: unreadable), `problem` of a folder, `title` by its keeper."""
+    """Hold a model candidate. `stamps`: its files, by name, as they are now; None for one that is unreadable.
+
+    `kind`: a GGUF file (the first of a split one), a folder with weights for transformers, or a folder that could not
+    be searched, with the reason in `problem`. `title`: what the program that keeps it calls it, if not as its file.
+    """
 
     path: str
     kind: Literal["gguf", "safetensors", "folder"]
@@ -48,7 +52,10 @@ class FoundModel:
 
 
 def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[FoundModel]:
-    """Find candidates, links followed, hidden folders but known ones skipped. Raises FolderUnreadable, Cancelled."""
+    """Find model candidates in a folder and its subfolders; links are followed, each file is listed once.
+
+    Hidden folders are left out, but for those in which other programs keep models. Raises FolderUnreadable, Cancelled.
+    """
     root = expanded(folder)
     _check_folder(root)
     walk = _Walk(cancel)

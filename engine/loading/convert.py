@@ -20,9 +20,10 @@ _MEMORY = 4 * 2**30
 
 
 def convert_pickled(source: Path, out: Path, cancel: CancelToken) -> int:
-    """Write a pickled file's tensors to a new safetensors file, whole or not; return their number.
+    """Write the tensors of a pickled file, `.bin` or `.pt`, to a new safetensors file; return their number.
 
-    Raises InvalidRequest (name), ModelNotSupported (code), ModelFileBroken, LoadFailed, NotAvailable, Cancelled.
+    Raises InvalidRequest (a wrong name for `out`, or there is one already), ModelNotSupported (code, or no weights),
+    ModelFileBroken, LoadFailed, NotAvailable, Cancelled. `out` is written whole or not at all.
     """
     if out.suffix.lower() != ".safetensors":
         raise InvalidRequest("The new file must end in .safetensors, not {name}.", name=out.name)

@@ -46,7 +46,11 @@ _IN_FOLDERS = {
 
 
 def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> Source:
-    """Return a target's heads. Raises ModelFileBroken, ModelNotSupported, LoadFailed, NotAvailable, Cancelled."""
+    """Return the loaded heads of a loaded target.
+
+    Raises ModelFileBroken, ModelNotSupported (no heads, or those of another target), LoadFailed, NotAvailable,
+    Cancelled.
+    """
     config = given = model if isinstance(model, LoadConfig) else load_config(model, {})
     try:
         path = expanded(resolve_source(config.path))
@@ -85,7 +89,10 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
 
 
 def _check_memory(config: LoadConfig, head: DraftHead, target: Backend, *, whole: bool) -> None:
-    """Raise ModelTooLarge if heads and kept states exceed memory; `whole`: they are in a mapped model's file."""
+    """Raise ModelTooLarge where heads, and the states that they keep of the target, are more than memory has.
+
+    `whole`: they are inside a model's file, which is mapped.
+    """
     own = 0 if whole else sum(path.stat().st_size for path in _files(config.path))
     needed, free = own + head_states(head, target.context_length), available_memory()
     if needed > free and not config.despite_memory:
@@ -99,7 +106,11 @@ def _files(path: Path) -> list[Path]:
 def open_found_heads(
     config: LoadConfig, target: Backend, method: str, cancel: CancelToken
 ) -> tuple[Source | None, tuple[str, ...]]:
-    """Return the first fitting heads (of `method`) in a target or beside it, or None and reasons. Raises Cancelled."""
+    """Return the first fitting heads of those inside a target or beside it; or None, and the reasons against them.
+
+    `config`: how the target was loaded. `method`: the heads are for this draft method, "auto": for any.
+    Raises Cancelled.
+    """
     reasons: list[str] = []
     for path in find_heads_of(config.path):
         try:

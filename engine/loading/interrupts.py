@@ -27,7 +27,11 @@ _Made = TypeVar("_Made", bound=_Closing)
 def load_apart(
     work: Callable[[Progress | None, CancelToken], _Made], progress: Progress | None, cancel: CancelToken | None
 ) -> _Made:
-    """Load on a thread out of reach of interrupts, which cancel it and close what it made."""
+    """Do `work`, which loads a model, out of reach of interrupts, and return the loaded object.
+
+    Python hands interrupts to the main thread alone: there the work is done on another one, and this one waits. What
+    interrupts the wait, an error of `progress` too, cancels the work; what it may still have loaded is closed.
+    """
     token = cancel or CancelToken()
     if threading.current_thread() is not threading.main_thread():
         return work(progress, token)

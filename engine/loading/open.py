@@ -81,7 +81,10 @@ def open_model(
     progress: Callable[[LoadProgress], None] | None,
     cancel: CancelToken,
 ) -> tuple[Backend, LoadConfig | None]:
-    """Return a loaded model and its configuration, None if given loaded. Raises LoadFailed and its kinds, Cancelled."""
+    """Return the loaded model, and its configuration; None for a backend that was given loaded.
+
+    Raises LoadFailed and its kinds, Cancelled; `cancel` can then be used again.
+    """
     if isinstance(model, Backend):
         return model, None
     config = model if isinstance(model, LoadConfig) else load_config(model, {})
@@ -107,7 +110,10 @@ def open_backend(
     progress: Callable[[str, float], None] | None = None,
     cancel: CancelToken | None = None,
 ) -> Backend:
-    """Check and load a file; `progress`: stage and 0..1. Raises LoadFailed and its kinds, NotAvailable, Cancelled."""
+    """Check a model file and load it. `progress` receives the stage (checking, loading) and a fraction 0..1.
+
+    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
+    """
     path = expanded(config.path)
     if not path.exists():
         raise ModelFileBroken(path, Translatable("there is no such file."))
@@ -157,7 +163,10 @@ def _with_room(config: LoadConfig) -> LoadConfig:
 
 
 def may_load_together(target: ModelSource, draft: ModelSource) -> bool:
-    """Return True for sound GGUF files with memory to spare; others load in turn, checked against what is left."""
+    """Return True if both may be loaded at the same time: sound GGUF files that leave memory to spare.
+
+    Others are loaded one after the other: each load is then checked against the memory left by the one before.
+    """
     needed = 0
     models: tuple[tuple[ModelSource, Literal["target", "draft"]], ...] = ((target, "target"), (draft, "draft"))
     for model, part in models:
@@ -238,7 +247,10 @@ def _open(
 
 @contextmanager
 def _importing_the_rest(backend: str) -> Iterator[None]:
-    """Import a backend and the first reply's modules on a thread, while another process is at work."""
+    """Import a backend and the modules of the first reply on another thread meanwhile.
+
+    Another process, or a library without the interpreter, is at work then.
+    """
     needed = _NEEDED_NEXT | {backend}
     if sys.modules.keys() >= needed:
         yield

@@ -1,4 +1,7 @@
-"""Remember passed trials on disk; without that memory they run once more."""
+"""Remember on disk which files have passed their trial, so that it costs time once.
+
+A memory that is missing, damaged or unwritable costs one trial more.
+"""
 
 from __future__ import annotations
 

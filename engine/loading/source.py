@@ -1,4 +1,7 @@
-"""Define sources of proposals, and hold models that decoders share: one uses them at a time, the last frees them."""
+"""Define the sources of proposals, and hold the models of a decoder.
+
+A model is shared among decoders: one of them uses it at a time, and the last one that holds it frees it.
+"""
 
 from __future__ import annotations
 
@@ -179,7 +182,10 @@ class Holder:
     def opening(
         self, model: ModelSource, part: Literal["target", "draft"], progress: Callable[[LoadProgress], None] | None
     ) -> Iterator[Callable[[CancelToken], tuple[Backend, LoadConfig | None]]]:
-        """Load on a thread, yield the function that waits for it; unawaited models are cancelled or released."""
+        """Load a model on a thread of its own; yield the function that waits for it, with the errors of `open`.
+
+        A model that was not awaited in the block is cancelled or released.
+        """
         token = CancelToken()
         taken = False
 
@@ -223,7 +229,10 @@ class Holder:
 
     @contextmanager
     def use(self, *backends: Backend | None) -> Iterator[None]:
-        """Use models within; results stay readable there. Raises DecoderBusy, BackendClosed."""
+        """Use models within. Raises DecoderBusy if another decoder uses one, BackendClosed where one was closed.
+
+        What they compute stays readable within, even where somebody closes them.
+        """
         with ExitStack() as used:
             for backend in backends:
                 if backend is not None:

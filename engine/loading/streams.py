@@ -15,7 +15,10 @@ _MODULES = {"LlamaCppBackend": "engine.backends.llama_cpp.streams"}
 def open_pairs(
     target: Backend, draft: Backend | None, count: int
 ) -> tuple[StreamBatcher, Sequence[tuple[StreamSlot, Backend, Backend | None]]] | None:
-    """Open streams of target and draft: batcher, and each one's slot and backends; None if there can be none."""
+    """Open streams of a target and its draft: their batcher, and each one's slot and backends.
+
+    None if there can be none.
+    """
     batcher = StreamBatcher()
     targets = _open(target, batcher, count)
     if targets is None:

@@ -103,14 +103,20 @@ def check_model_file(
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Hold a file's header, and the steps through which a child has taken it; `tried`: it is being tried now."""
+    """Hold a file that may be loaded here once a child has loaded it: its header, and the steps of the child.
+
+    `tried`: it is being tried now.
+    """
 
     model: ModelFile
     tried: bool = False
     _steps: Iterator[Step | None] = field(default_factory=lambda: iter(()))
 
     def wait(self, step: Step, cancel: CancelToken | None = None) -> None:
-        """Wait for the child's step; `cancel`: a further one. Raises as `checked_file`."""
+        """Wait until the child has taken the file through a step. Raises as `checked_file`.
+
+        `cancel`: a further one, of a thread that nobody waits for any more.
+        """
         for taken in self._steps:
             if taken == step:
                 return
@@ -244,7 +250,10 @@ def _try_in_child(
 
 
 def check_template(backend: Backend, path: Path, cancel: CancelToken | None = None) -> None:
-    """Try a chat template in its child: it may refuse, but must end. Raises ModelFileBroken, Cancelled."""
+    """Try the chat template in its own child: it may refuse this conversation, but must come to an end.
+
+    Raises ModelFileBroken, Cancelled.
+    """
     renderer = Renderer(cancel)
     for messages in (_CHAT, _CHAT[1:2]):
         with suppress(ChatTemplateFailed, TextNotEncodable):
@@ -254,7 +263,10 @@ def check_template(backend: Backend, path: Path, cancel: CancelToken | None = No
 
 
 class _Noise:
-    """Collect a child's last lines, and signs of failure: no_memory, traceback (whether any line said so)."""
+    """Collect the output of the child and its libraries: the last lines, and the signs of failure in any line.
+
+    Attributes: lines; no_memory, traceback: whether a line said that memory ran out, or was the first of a traceback.
+    """
 
     def __init__(self) -> None:
         self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
@@ -320,7 +332,10 @@ def library_missing(complaint: str) -> NotAvailable:
 
 
 def _death(config: LoadConfig, code: int, noise: _Noise, *, begun: bool) -> LoadFailed | NotAvailable:
-    """Return the error for a child that ended without a verdict; `begun`: with the file."""
+    """Return the error for a child that ended without a verdict: the file is one of several that may be at fault.
+
+    `begun`: the child had begun with the file.
+    """
     path = config.path
     if code in _KILLED or noise.no_memory:
         return LoadFailed(path, _memory_ran_out(config))
@@ -356,7 +371,10 @@ def _death(config: LoadConfig, code: int, noise: _Noise, *, begun: bool) -> Load
 def _child(
     config: LoadConfig, settings: dict[str, Any]
 ) -> Iterator[tuple[subprocess.Popen[bytes], SimpleQueue[bytes | None]]]:
-    """Let a child try what `settings` name; yield it and its lines, None after the last; end it with the block."""
+    """Let a child try what `settings` name; yield it and its lines, None after the last.
+
+    It is gone when the block is left.
+    """
     lines: SimpleQueue[bytes | None] = SimpleQueue()
     try:
         process = take_child(config.path) or start_child(_command(), errors=subprocess.STDOUT)

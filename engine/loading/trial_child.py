@@ -1,4 +1,7 @@
-"""Take an unknown model through a chat's steps in a child: one line of verdict, or llama.cpp ends it."""
+"""Run the child's side of the trial: load an unknown model and take it through the steps of a chat.
+
+If llama.cpp ends the process, that is the answer. Otherwise one line on the standard output gives the verdict.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ class _Failed(Exception):
 
 
 def run(settings: str) -> int:
-    """Try the model of `settings` (JSON; a path or '': they follow on standard input), print the verdict, return 0."""
+    """Try the model that `settings` (JSON) names, print the verdict, and give the exit code 0.
+
+    Where it is a path, or empty, the settings follow on the standard input: the file at the path will be the one.
+    """
     out = own_output()
     be_harmless()
     weights = None
@@ -192,7 +198,10 @@ def _check_vector(embedder: LlamaCppEmbedder, tokens: list[int]) -> None:
 
 
 def _try_tokenizer(backend: Backend) -> None:
-    """Try some tokens' texts (llama.cpp made all while loading), and texts of every kind."""
+    """Try tokens' texts, and texts of every kind. What the vocabulary cannot write is no fault.
+
+    llama.cpp makes the texts of all tokens while it loads; asking for each of 150,000 takes half a second.
+    """
     most = backend.vocab_size
     for token in {*range(0, most, 1 + most // _MOST_TOKENS), most - 1}:
         backend.tokenizer.piece(token)

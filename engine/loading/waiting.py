@@ -1,4 +1,7 @@
-"""Start trials' children early, to import while this process does. Imported before anything heavy."""
+"""Start the child processes of trials early: they import what they need while this process still does the same.
+
+Imported before anything heavy.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ def trial_command(path: Path | str = "") -> list[str]:
 
 @contextmanager
 def trials(*models: object) -> Iterator[None]:
-    """Start a child for each GGUF file or configuration without a passed trial; untaken ones end with the block."""
+    """Start a child for each GGUF file, or configuration of one, that passed no trial in its present state.
+
+    A child that nobody took ends with the block, and with this process, which holds the other end of its input.
+    """
     for model in models:
         with suppress(OSError, ValueError):
             path = _path_of(model)

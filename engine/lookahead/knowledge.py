@@ -61,7 +61,10 @@ class PairKnowledge:
         self._saved_at, self._saved = clock(), self._content()
 
     def costs_now(self, length: int = 0) -> CostModel:
-        """Return the costs at so many tokens; beside other programs a copy, which learns on its own."""
+        """Return the costs to plan with at so many tokens in the context.
+
+        Beside other programs they are a copy of what is known, which learns on its own.
+        """
         floor = max((least for least in LENGTHS if least <= length), default=0)
         if not self.busy():
             self._disturbed_costs.clear()
@@ -124,7 +127,10 @@ class PairKnowledge:
 def learn_pair(
     target: Backend, draft: Backend | None, configs: Sequence[LoadConfig | None], cancel: CancelToken
 ) -> PairKnowledge:
-    """Load what earlier runs of these files measured, or calibrate. Raises Cancelled; replies tell other errors."""
+    """Load the measurements of earlier runs of these models, or else calibrate; not without files (`configs`).
+
+    Raises Cancelled; what else is wrong with a model the reply will tell.
+    """
     loaded, acceptance = {"target": (target, configs[0]), "draft": (draft, configs[1])}, dict[str, AcceptanceModel]()
     if (key := costs_key(loaded)) is None:
         return PairKnowledge()

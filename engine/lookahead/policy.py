@@ -50,7 +50,10 @@ class LookaheadPolicy(ABC):
         """Return K for the next round, 0..32; 0 is plain decoding."""
 
     def goes_on(self, proposed: int, confidence: float | None) -> bool:
-        """Return True for one more token in a draft, by the last one's probability; called once for each."""
+        """Return True if a draft of so many tokens, which stay in it, should have one more; called once for each.
+
+        `confidence`: the draft's probability of the last one (None: unknown).
+        """
         return True
 
     def observe(  # noqa: B027 - a policy need not learn
@@ -64,10 +67,16 @@ class LookaheadPolicy(ABC):
         *,
         nodes: int = 0,
     ) -> None:
-        """Learn from a round: times, probabilities of its proposals (`sure`), `nodes` of a tree."""
+        """Learn from a round: its times, and `sure`, the drafter's probabilities of its proposals (or none).
+
+        `nodes`: of a tree, whose first path has the `proposed` tokens.
+        """
 
     def observe_read(self, tokens: int, ms: float | None) -> None:  # noqa: B027 - a policy need not learn
-        """Learn, before the round, that the drafter read prompt tokens; `ms` None: known with drafting only."""
+        """Learn, before the round is observed, that the drafter read tokens of the prompt in it.
+
+        `ms`: the time that this took; None if it is known only together with drafting.
+        """
 
 
 class FixedLookahead(LookaheadPolicy):
@@ -102,7 +111,10 @@ def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
 
 
 class Allowance:
-    """Time budget of exploration, in plain tokens, over replies: left, and sleep (plain rounds until the next)."""
+    """Time budget of exploration, in plain tokens: a share of all time. It outlives a reply.
+
+    Attributes: left; sleep (plain rounds until the next exploration, since short replies cannot afford one each).
+    """
 
     SHARE = 0.01
 
@@ -216,9 +228,12 @@ class Belief:
 
 @dataclass(slots=True)
 class Trial:
-    """Plan a round: `idle` without costly sources; `worth` tokens/ms, `gain` times plain; `promised` by the index.
+    """Plan one round.
 
-    `exactly`: K or while it pays (None); `reach`: chance of all so far; `finding_out`: exploration, of a `rival`.
+    `idle`: no source that takes time proposes. `worth`: expected tokens per millisecond; `gain`: the same as a multiple
+    of plain decoding's, at least 1. `promised`: the chances of the index's tokens, if it proposes. `exactly`: number
+    of proposed tokens (None: as long as one more pays); `reach`: the chance that all of them so far are kept.
+    `finding_out`: exploration, not the expected best; `rival`: the trial of a source unused for long.
     """
 
     idle: bool = False
@@ -415,7 +430,10 @@ class AutoLookahead(LookaheadPolicy):
         return best
 
     def _try_index(self, index: Index) -> int:
-        """Return how many of the index's tokens to try although they seem not to pay: only a trial shows it."""
+        """Return the number of the index's likely tokens to try although they seem not to pay; 0: none.
+
+        Their cost or the index's estimates may be wrong: only a trial shows it.
+        """
         likely, reach = list[float](), 1.0
         for chance in index.hopes:
             if (reach := reach * chance) < _LIKELY:
@@ -426,7 +444,11 @@ class AutoLookahead(LookaheadPolicy):
         return len(likely)
 
     def _find_out(self, chosen: int) -> int:
-        """Choose a trial or the best: short drafts if none pays, else unused sources, larger K, plain if surprised."""
+        """Choose a trial instead of the best round, or the best: if nothing pays, a short draft, new ones first.
+
+        Otherwise a source unused for long, or the next larger K, or after a surprise plain decoding (twice: the first
+        such round takes longer).
+        """
         belief, costs, other = self._belief, self._belief.costs, None
         rival, is_due = belief.rival(self._round)
         if belief.seen and not costs.knows(1):

@@ -30,7 +30,10 @@ _ID = "/[a-zA-Z0-9]{9}/"
 def calls_constraint(
     tools: Sequence[Tool], form: CallForm, tokenizer: Tokenizer, *, one: bool, other: Constraint | None = None
 ) -> Constraint:
-    """Return the constraint to calls of tools, to `one`, or to the `other` alternative. Raises InvalidRequest."""
+    """Return the constraint to calls of these tools; `one`: a single one. `other`: the alternative to calls.
+
+    Raises InvalidRequest.
+    """
     functions = [tool["function"] for tool in tools]
     with suppress(InvalidRequest):
         return _Grammar(form, tokenizer, frozenset()).constraint(functions, one=one, other=other)

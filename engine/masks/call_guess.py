@@ -1,4 +1,7 @@
-"""Guess a call's next tokens (names, keys, braces) from tools' schemas: proposed, not masked, at no model pass."""
+"""Guess the next tokens of a call that a reply makes by itself: names, keys and braces, from the tools' schemas.
+
+Nothing is masked: what is guessed is proposed, and judged as any draft is. So it costs no model pass and bends nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,11 @@ _MOST_CALLS = 8
 
 
 class CallGuess:
-    """Follow a reply's calls by masks of `make`; `ends`: end tokens. Attribute: missed (vocabulary not read yet)."""
+    """Follow the calls of one reply.
+
+    `make`: returns the masks of a call that is written in this way; `ends`: the tokens that end a reply. Attribute:
+    missed, whether nothing was guessed since the target's vocabulary would have had to be read first (`prepare`).
+    """
 
     def __init__(
         self, make: Callable[[CallKind], ReplyMasks], tokenizer: Tokenizer, vocab_size: int, ends: frozenset[int]

@@ -11,7 +11,10 @@ from engine.sampling.masking import WORD, Mask, Masks, has
 
 
 class LateEnd:
-    """Mask the `ends` until `least` tokens came, over a constraint's masks, but where it leaves nothing else."""
+    """Mask the end tokens of a reply until late, as ReplyMasks does, over the masks of a constraint.
+
+    `ends`: the tokens that may not come before `least` others did; where a constraint leaves nothing else, they may.
+    """
 
     def __init__(self, ends: frozenset[int], least: int, vocab_size: int, inner: ReplyMasks | None) -> None:
         self._least, self._inner = least, inner
@@ -36,7 +39,10 @@ class LateEnd:
         return both if both.any() else found
 
     def masks(self, base: int, behind: Sequence[int]) -> Masks | None:
-        """Return masks before each token `behind` and after the last, (n + 1, words); None: any token at all."""
+        """Return the masks of the positions before each token `behind` and behind the last: shape (n + 1, words).
+
+        None if any token may come at all of them.
+        """
         if base >= self._least:
             return None if self._inner is None else self._inner.masks(base, behind)
         found = [self.mask(base, behind[:count]) for count in range(len(behind) + 1)]

@@ -22,7 +22,10 @@ from engine.translatable import Translatable
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Locate the mask: `open`: within a thought; `ends`: its markers; `openers`: tokens that may begin one."""
+    """Locate the mask behind a thought. `open`: the reply begins within one; `ends`: markers of which one ends it.
+
+    `openers`: tokens with which a reply that does not begin within a thought may begin one.
+    """
 
     open: bool = False
     ends: tuple[str, ...] = ()
@@ -31,7 +34,11 @@ class Thought:
 
 @dataclass(slots=True)
 class _Step:
-    """Hold a position: `mask` (None: not yet), `inside` the grammar, `held` thought's end, token `taken` by it."""
+    """Hold one position of the path: behind so many tokens. `mask` None: not computed yet.
+
+    `inside`: the grammar reads from here on; `held`: the end of the thought's text, which may begin a marker;
+    `taken`: the grammar holds the token before.
+    """
 
     inside: bool
     held: str = ""
@@ -41,9 +48,12 @@ class _Step:
 
 
 class ReplyMasks:
-    """Compute a constraint's masks: a bit a token, in words of 32 from the lowest on; also on drafters' threads.
+    """Compute the masks of a constraint. A position is a number of committed tokens and the tokens behind them.
 
-    Thoughts allow all but end tokens; all are allowed behind the end. Raises InvalidRequest if `begun` does not fit.
+    A mask has one bit for each token of the target, in words of 32 from the lowest bit on, shape (words,). Before
+    the grammar begins, in a thought, all but those that end the reply are allowed; behind its end, and behind a
+    token that it does not allow, all are: nothing of what is drawn there stays. A drafter on another thread may ask
+    too. Raises InvalidRequest where `begun`, the beginning of the answer that the prompt holds, does not fit.
     """
 
     def __init__(
@@ -114,7 +124,10 @@ class ReplyMasks:
             return self._mask_at(self._reach(base, behind))
 
     def masks(self, base: int, behind: Sequence[int]) -> Masks | None:
-        """Return masks before each token `behind` and after the last, (n + 1, words); None: any token at all."""
+        """Return the masks of the positions before each token `behind` and behind the last: shape (n + 1, words).
+
+        None if any token may come at all of them.
+        """
         with self._lock:
             last = self._reach(base, behind)
             found = [self._mask_at(index) for index in range(base, last + 1)]
@@ -230,7 +243,10 @@ def _unusable(said: str) -> InvalidRequest:
 def thought_of(
     tokenizer: Tokenizer, ends: Sequence[str], *, opened: bool, may_open: bool, opens: Callable[[str], bool]
 ) -> Thought:
-    """Find where a reply's mask begins; `may_open`: by itself; `opens`: a text ends with an opening marker."""
+    """Find the beginning of a reply's mask. `ends`: markers that end a thought; `opened`: the prompt began one.
+
+    `may_open`: the model may think by itself; `opens`: whether a text ends with a marker that opens a thought.
+    """
     added = tokenizer.added_tokens
     if "<|channel|>" in added and "<|message|>" in added:  # A reply names its channel; the last one is the answer.
         return Thought(opened, ("<|channel|>final<|message|>",), frozenset({added["<|channel|>"].id}))

@@ -22,7 +22,11 @@ def masks_of(
     stop_tokens: frozenset[int],
     form: CallForm | None = None,
 ) -> ReplyMasks | LateEnd | None:
-    """Return the masks of a constraint, calls (`form`) and least tokens, None without. Raises InvalidRequest."""
+    """Return the masks of the request's constraint, and of the tokens that the reply has at least; None without both.
+
+    `parser`: of the reply, as it begins; `stop_tokens`: those that end it; `form`: of the calls that the
+    reply is to have, or may have in place of what the constraint says. Raises InvalidRequest.
+    """
     inner = _constraint_masks(request, target, parser, stop_tokens, form)
     if not request.min_tokens or not stop_tokens:
         return inner

@@ -105,7 +105,10 @@ class Message:
         return cls(*parts_of_message(data))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the message in OpenAI's form, without where calls stood between texts (a list of parts keeps it)."""
+        """Return the message in the form of OpenAI's chat interface, the inverse of `from_mapping`.
+
+        Only the position of calls between texts is lost; a list of `part.to_dict()` as `content` keeps it.
+        """
         return self._template_dict(self._json_content(), arguments_as_text=True)
 
     @property
@@ -114,7 +117,10 @@ class Message:
         return tuple(part for part in self.parts if isinstance(part, ImagePart))
 
     def as_template_dict(self, *, marked: bool = False) -> dict[str, Any]:
-        """Return it for templates: content None for calls alone, arguments as objects; `marked`: images too."""
+        """Convert a message for chat templates: text, and the arguments of tool calls as objects.
+
+        The content is None if a model called tools and wrote no text. `marked`: images become markers in it.
+        """
         marked = marked and bool(self.pictures)
         said = marked or any(isinstance(part, TextPart | FilePart | ToolResult) for part in self.parts)
         content = _joined(self.parts, marked=True) if marked else self.content
@@ -163,7 +169,10 @@ def _check_parts(role: str, parts: tuple[Part, ...]) -> None:
 
 
 def _joined(parts: Sequence[Part], *, marked: bool = False) -> str:
-    """Join parts: lines between texts, empty lines around files; `marked`: images' markers, as llama.cpp's server."""
+    """Join the parts of a message into one text: a line break between texts, an empty line around files.
+
+    `marked`: with the markers of images, and nothing around them, as llama.cpp's server places its own.
+    """
     joined, file_before, image_before = "", False, False
     for part in parts:
         is_file = isinstance(part, FilePart)

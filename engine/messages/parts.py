@@ -47,7 +47,10 @@ class ReasoningPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """Hold an image by address, mostly a data: one with the image itself; others are never fetched."""
+    """Hold an image: `url` is its address, mostly one that holds the image itself (data:image/png;base64,…).
+
+    Models that see read it. Nothing is ever fetched from an address.
+    """
 
     url: str
     detail: str = ""
@@ -88,7 +91,10 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True, init=False)
 class ToolCall:
-    """Hold a wish to call a tool, its arguments as JSON; `id`: of its result, "" where the family has none."""
+    """Hold a model's wish to call a tool. Nothing is ever called.
+
+    `id` connects it with its result, "" where the family has none. `arguments_json`: the arguments as JSON text.
+    """
 
     id: str
     name: str

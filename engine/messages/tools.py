@@ -16,7 +16,11 @@ Tool = Mapping[str, Any]
 
 
 def freeze_tools(tools: object) -> tuple[Tool, ...]:
-    """Return copies of functions, whole or inner objects, in templates' form; () for None. Raises InvalidRequest."""
+    """Return copies of functions in the form that chat templates read; () for None.
+
+    Each may also be the inner object alone, of `name` (required), `description` and `parameters` (a JSON schema).
+    Raises InvalidRequest.
+    """
     if tools is None:
         return ()
     if not isinstance(tools, Sequence) or isinstance(tools, str | bytes):
@@ -25,7 +29,10 @@ def freeze_tools(tools: object) -> tuple[Tool, ...]:
 
 
 def described(tools: Sequence[Tool]) -> list[Tool]:
-    """Return functions with description and parameters where they lack them; values of some texts typed as text."""
+    """Return functions with an empty description and without parameters where they say nothing of them.
+
+    What can be only some texts is said to be text: some families write other values in another way.
+    """
     nothing = {"description": "", "parameters": {}}
     return [{**tool, "function": nothing | _text_typed(tool["function"])} for tool in tools]
 
@@ -41,7 +48,10 @@ def _text_typed(value: Any) -> Any:
 
 
 def with_single_types(tools: Sequence[Tool]) -> list[Tool]:
-    """Return functions with the first type not null for each parameter, the others in its description."""
+    """Return functions with one type for each parameter: the first that is not null.
+
+    The others are added to the parameter's description.
+    """
     return list(map(_single_typed, tools))
 
 

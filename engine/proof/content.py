@@ -120,7 +120,11 @@ def describe_reply(
     sources: Iterable[str],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Describe a decoder's last reply for `make_proof`; `sources`: of its rounds. Raises InvalidRequest."""
+    """Describe the reply that a decoder has just written: the input of `make_proof`, as plain values.
+
+    `prompt`, `options`: of the call; `sources`: those that proposed tokens in its rounds.
+    Raises InvalidRequest and its kinds.
+    """
     target = decoder.target
     request = make_request(prompt, dict(options), SamplingConfig(), SpeculationConfig())
     if request.has_pictures:
@@ -183,7 +187,10 @@ def _model(backend: Backend | object | None, config: LoadConfig | None) -> dict[
 
 
 def make_proof(made: Mapping[str, Any]) -> bytes:
-    """Return a described reply's file, hashing the models (seconds). Raises NoProof if not repeatable, or changed."""
+    """Return the file of a reply from its `describe_reply`. Reads the models' files, which takes seconds.
+
+    Raises NoProof if it cannot be computed again, or the files have changed since.
+    """
     content = json.loads(json.dumps(made))
     if not content["tokens"] or content["finish_reason"] == "error":
         raise NoProof(Translatable("The reply has no tokens that could be computed again."))
@@ -233,7 +240,10 @@ def checksums(path: Path, cancel: CancelToken | None = None) -> list[dict[str, A
 
 
 def find_models(proof: Proof, paths: Iterable[Path], cancel: CancelToken | None = None) -> dict[str, Path]:
-    """Find a proof's models among paths, by part; reads only files of the right size. Raises Cancelled."""
+    """Find the models of a proof among these, by part; only files of the right size are read.
+
+    Raises Cancelled.
+    """
     found: dict[str, Path] = {}
     there = [(path, sizes) for path in dict.fromkeys(paths) if (sizes := _sizes(path))]
     for part in proof.needs:

@@ -51,9 +51,11 @@ class OtherToken:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Hold a verification: tokens; same (leading ones); difference (largest, of log-probabilities); other (or None).
+    """Hold the result of computing a reply again.
 
-    alike: this machine computes as the one that wrote it; problems: further ones, in sentences.
+    Attributes: tokens (of the reply); same (how many of them came again, from the first one on); difference (the
+    largest between log-probabilities of those); other (the first token that differs, None: none does); alike (this
+    machine computes as the one that wrote it); problems (what else is wrong, in sentences, mostly nothing).
     """
 
     tokens: int
@@ -244,7 +246,10 @@ def _compare(decoder: SpeculativeDecoder, proof: Proof, cancel: CancelToken) -> 
 
 
 def _again(request: GenerationRequest, proof: Proof) -> GenerationRequest:
-    """Return the request of as many tokens from the tokens read, or from messages if its form depends on them."""
+    """Return the request that computes the tokens again, as many as there are, from the tokens that were read.
+
+    The messages are read again where what the reply must be depends on them.
+    """
     by_messages = request.constraint or request.tools or request.min_tokens or request.ignore_eos
     speculation = replace(request.speculation, overlap="off")
     if proof.by_target_alone:

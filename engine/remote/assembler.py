@@ -21,7 +21,10 @@ _MOST_LOOKED_AT = 64 * 2**20
 
 @dataclass(slots=True)
 class _Call:
-    """Collect a call's pieces; `index`: by the server, maybe None; `grows`: each piece begins with the one before."""
+    """Collect the pieces of one call. `index`: its place as the server counts, None if it does not.
+
+    `pieces`: of its arguments; `grows`: each of them begins with the one before it, so the last says all.
+    """
 
     index: int | None
     id: str = ""
@@ -244,9 +247,10 @@ _META = ("spec_verify_ct", "spec_draft_token_num", "spec_accept_token_num")
 
 @dataclass
 class ReplyAssembler:
-    """Collect a reply's events: usage, timings, meta as last said; ended (finish reason or None); calls.
+    """Collect the events of one reply.
 
-    `echo`: a message that the reply goes on with, left out where it is repeated.
+    Attributes: usage, timings (llama.cpp's), meta (SGLang's), each as the server said it last; ended (its finish reason
+    as it said it, None before); calls. `echo`: a message that the reply goes on with, left out where it is repeated.
     """
 
     echo: str = ""
@@ -303,7 +307,10 @@ class ReplyAssembler:
         return tuple(added)
 
     def _without_echo(self, text: str) -> str:
-        """Return a text without its continued message, which more words than reported tokens in the first text show."""
+        """Return a text without the message that the reply goes on with, where the server shows that it repeats it.
+
+        It does where the first of its text has more words than the tokens that it says to have written.
+        """
         echo, self.echo = self.echo, ""
         written = count_of(self.timings.get("predicted_n"))
         repeats = written is not None and len(echo.split()) > written and text.startswith(echo)

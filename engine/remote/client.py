@@ -95,7 +95,11 @@ class RemoteDecoder:
         cancel: CancelToken | None = None,
         **options: Unpack[GenerationOptions],
     ) -> GenerationResult:
-        """Write a reply; False by `on_text` ends it. Raises InvalidRequest, NotAvailable, DecoderBusy, ServerFailed."""
+        """Write a reply and return it whole. Arguments as of SpeculativeDecoder; the server chooses who proposes.
+
+        `on_text` sees each piece and may return False to end the reply with it.
+        Raises InvalidRequest, NotAvailable, DecoderBusy, ServerFailed, Cancelled (before any text).
+        """
         return self._reply(prompt, cancel, options).result(on_text)
 
     def stream(
@@ -105,7 +109,10 @@ class RemoteDecoder:
         cancel: CancelToken | None = None,
         **options: Unpack[GenerationOptions],
     ) -> Generator[Event, bool | None, None]:
-        """Write a reply as events; arguments of `generate`. A server's break: Finished, then ServerFailed."""
+        """Write a reply as events: PromptProgress…, TextEvent and RoundEvent…, Finished. Arguments as `generate`.
+
+        Where the server breaks off, Finished tells what there is, and ServerFailed is raised behind it.
+        """
         return self._reply(prompt, cancel, options)
 
     def astream(

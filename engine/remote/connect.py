@@ -30,7 +30,10 @@ class FoundServer:
 
 
 def find_server(address: str, *, key: str | None = None, cancel: CancelToken | None = None) -> FoundServer:
-    """Return a server and its models. Raises InvalidRequest, NotAvailable, ServerFailed, Cancelled."""
+    """Ask a server which models it has. Arguments as of `connect_server`.
+
+    Raises InvalidRequest, NotAvailable, ServerFailed, Cancelled.
+    """
     connection = _open(address, key, None)
     names, kind = _models(connection, cancel or CancelToken())
     return FoundServer(str(connection.address), names, kind.name)

@@ -59,7 +59,10 @@ class Connection:
             raise not_understood(self.address, Translatable("it is not JSON")) from None
 
     def events(self, url: str, cancel: CancelToken, body: Mapping[str, Any]) -> Generator[str, None, None]:
-        """Return each event's data of a stream, another answer whole as one. Raises ServerFailed, Cancelled."""
+        """Return the data of each event of a stream; of an answer that is none, the whole as one.
+
+        Raises ServerFailed, Cancelled.
+        """
         with closing(self._pieces(url, cancel, body)) as pieces:
             head = next(pieces)
             if not isinstance(head, Head) or head.status != 200 or "event-stream" not in _kind(head):

@@ -1,4 +1,7 @@
-"""Keep servers' keys in the environment or the keyring, never in a file; each is sent to one server alone."""
+"""Keep the keys of servers: in the environment or the system's keyring, and never in a file of ours.
+
+Each key is one server's: what the environment holds is never sent to two.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,11 @@ _first: dict[str, str] = {}
 
 
 def server_key(address: str | None = None, *, bound: bool = False) -> str | None:
-    """Return the key for an address, of keyring or environment (its address, if `bound`). Raises InvalidRequest."""
+    """Return the key for a server: that of the keyring for its address, else that of the environment, else None.
+
+    The key of the environment is for the server of OUTRIDER_API_KEY_ADDRESS alone, where that is set; `bound`: only
+    where it is. Raises InvalidRequest if that is no address.
+    """
     kept = None if address is None else _kept(_root(address))
     given, place = os.environ.get(ENVIRONMENT) or None, os.environ.get(ITS_ADDRESS)
     if kept or given is None:
@@ -37,12 +44,19 @@ def hub_token() -> str | None:
 
 
 def keep_hub_token(token: str) -> bool:
-    """Store the hub's token in the keyring ("": remove); False: there is none usable. Raises InvalidRequest."""
+    """Store a token for the hub in the system's keyring; "" removes it. False: there is no usable keyring.
+
+    Raises InvalidRequest for what is no token.
+    """
     return keep_server_key(_root(hub_address()), token)
 
 
 def key_to_send(address: str, key: str | None) -> str | None:
-    """Return the key to send ("": none, None: the kept one), the environment's to one server. Raises InvalidRequest."""
+    """Return the key that a server is sent, if any: `key`, "" for none; None: the one that is kept for it.
+
+    A key of the environment without an address is sent to the server that is asked first, and to no other one.
+    Raises InvalidRequest for a key that none can be.
+    """
     if key is not None:
         return check_key(key) or None
     found = server_key(address, bound=True)
@@ -73,7 +87,10 @@ def _root(address: str) -> str:
 
 
 def keep_server_key(address: str, key: str) -> bool:
-    """Store a server's key in the keyring ("": remove); False: there is none usable. Raises InvalidRequest."""
+    """Store a key in the system's keyring; "" removes it. False: there is no usable keyring.
+
+    Raises InvalidRequest for a key that none can be.
+    """
     key = check_key(key)
     keyring = _keyring()
     if keyring is None:

@@ -243,7 +243,10 @@ class ReplyFigures:
 
 
 def figures(assembler: ReplyAssembler, kind: ServerKind, clock: Clock, counted: Counters | None) -> ReplyFigures:
-    """Return a reply's figures; `counted`: vLLM's counters since, only if this was the only reply."""
+    """Return the figures of a reply.
+
+    `counted`: vLLM's counters since the request. They count only where they show that this was the only reply.
+    """
     usage, timings, untold = assembler.usage, assembler.timings, list[Untold]()
     written = count_of(usage.get("completion_tokens"))
     if written is None:

@@ -34,7 +34,10 @@ NO_PEAK = Translatable("its best logit is not a finite number")
 
 
 class Choice(NamedTuple):
-    """Hold drawable tokens, ascending (None: all), weights, their sum; `normaliser`: log(sum(exp(row))), if known."""
+    """Hold the tokens that may be drawn, ascending (None: all of the row), their weights and the sum of these.
+
+    `normaliser`: log(sum(exp(logits))) of the whole row, where it came along.
+    """
 
     weights: Weights
     tokens: Tokens | None
@@ -43,7 +46,10 @@ class Choice(NamedTuple):
 
 
 def choose(row: Row, sampling: SamplingConfig, number: Number = np.float32) -> Choice:
-    """Return the weights exp((logit - best) / temperature) left by the cuts in order. Raises DegenerateDistribution."""
+    """Return the weights exp((logit - best) / temperature) of the tokens that the cuts leave, applied in their order.
+
+    `number`: of the weights where nothing is cut; others are always float64. Raises DegenerateDistribution.
+    """
     peak = peak_of(row)
     tokens: Tokens | None = None
     mass: float | None = None
@@ -81,7 +87,10 @@ def _keep(
 
 
 def _top_n_sigma(row: Row, peak: float, deviations: float) -> Tokens:
-    """Return the places of possible logits within so many standard deviations of the best one."""
+    """Return the places of the logits within this many standard deviations of the best one.
+
+    Impossible tokens do not count.
+    """
     sigma = row[row > -np.inf].std(dtype=np.float64)
     places: Tokens = (row >= peak - deviations * sigma).nonzero()[0]
     return places

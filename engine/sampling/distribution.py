@@ -50,7 +50,10 @@ def round_seed(seed: int, number: int) -> int:
 
 
 def sample(probs: NDArray[np.float64], u: float) -> int:
-    """Return the token at quantile `u` of weights (vocab_size,), never of one 0. Raises DegenerateDistribution."""
+    """Return the token at quantile `u` in [0, 1) of a distribution of shape (vocab_size,). Never one of probability 0.
+
+    `probs` need not sum to 1. Raises DegenerateDistribution if they have no mass or are not numbers.
+    """
     return quantile(probs, u)
 
 
@@ -71,7 +74,10 @@ def log_normaliser(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def logprob(row: NDArray[np.float32], token: int, found: Candidates | None = None, rows: Rows = NUMPY) -> float:
-    """Return a token's log-probability by a row, (vocab_size,), or its candidates. Raises DegenerateDistribution."""
+    """Return the natural log-probability of a token by a row of shape (vocab_size,). Raises DegenerateDistribution.
+
+    `found`: candidates that were made of this row; they may know what all tokens have in common.
+    """
     if found is None or found.normaliser is None:
         return rows.logprob(row, token)
     return float(row[token]) - found.normaliser
@@ -150,7 +156,10 @@ def penalise(logits: NDArray[np.float32], config: SamplingConfig, history: Seque
 
 
 def bias(logits: NDArray[np.float32], config: SamplingConfig) -> NDArray[np.float32]:
-    """Return a copy of the logits with bias added and banned tokens out of reach. Raises TokenOutOfRange."""
+    """Return a copy of the logits with the logit bias added and the banned tokens out of reach.
+
+    Raises TokenOutOfRange.
+    """
     named = [*(token for token, _ in config.logit_bias), *config.banned_tokens]
     if named and max(named) >= len(logits):
         raise TokenOutOfRange(max(named), len(logits))

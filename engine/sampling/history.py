@@ -47,7 +47,10 @@ class History(Sequence[int]):
         return list(self._text[index]) if isinstance(index, slice) else self._text[index]
 
     def after(self, committed: Sequence[int], proposed: Sequence[int] = ()) -> History:
-        """Return itself at `committed` and `proposed`; only the same list, grown at its end, is not counted anew."""
+        """Return itself, changed to `committed` and then `proposed`.
+
+        From one call to the next the same list may only grow at its end; any other one is counted anew.
+        """
         if committed is not self._committed or len(committed) < self._known:
             self._begin(committed)
         self.changes += 1
@@ -92,7 +95,10 @@ class History(Sequence[int]):
 
     @property
     def counted(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Return different tokens of the window and counts, each (n,), in no order, as views until the next change."""
+        """Return the different tokens of the window and their counts, both of shape (n,), in no order.
+
+        Views: valid until the next change.
+        """
         count = len(self._place)
         return np.frombuffer(self._tokens, np.int64, count), np.frombuffer(self._counts, np.float32, count)
 
@@ -103,7 +109,10 @@ class History(Sequence[int]):
 
     @property
     def oldest(self) -> tuple[int, int]:
-        """Return address and number of the window's tokens, the next to leave first; (0, 0) without. Until a change."""
+        """Return the address of the window's tokens, in order, and their number; (0, 0) without a window.
+
+        The first ones leave it next. Valid until the next change.
+        """
         if not self.window:
             return 0, 0
         place, length = self._text.buffer_info()

@@ -25,7 +25,10 @@ class MaskSource(Protocol):
         """Return the mask of the position behind so many committed tokens and those `behind`; None: any may come."""
 
     def masks(self, base: int, behind: Sequence[int]) -> Masks | None:
-        """Return masks before each token `behind` and after the last, (n + 1, words); None: any token at all."""
+        """Return the masks of the positions before each token `behind` and behind the last: shape (n + 1, words).
+
+        None if any token may come at all of them.
+        """
 
 
 def masked(row: NDArray[np.float32], mask: Mask) -> NDArray[np.float32]:

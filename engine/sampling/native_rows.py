@@ -35,7 +35,10 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
 
 
 class _Room(threading.local):
-    """Hold memory for results, one for each thread, and the last call's rules, which mostly repeat."""
+    """Hold memory for the functions' results, one for each thread: often a little of a large room is used.
+
+    And the rules of the last call, which the next one mostly repeats.
+    """
 
     size = 0
     sampling: SamplingConfig | None = None
@@ -121,7 +124,10 @@ def _floats(row: Any) -> Any:
 
 
 def _memory(values: Any, kind: np.dtype[Any]) -> Any:
-    """Return what ctypes passes as an array's place and keeps it, at a third of the cost of `values.ctypes`."""
+    """Return something that ctypes passes as the place of an array's first value, and that keeps the array.
+
+    It costs a third of what `values.ctypes` does.
+    """
     if values.dtype is kind:
         try:
             return _Byte.from_buffer(values)

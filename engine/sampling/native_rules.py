@@ -1,4 +1,8 @@
-"""Make the compiled functions' structures of the table of rules; a library compiled with another one is refused."""
+"""Make the structures of the compiled functions from the table of the rules (kernels/cuts.h, kernels/draw.cpp).
+
+The compiled code makes its own of the same file. A library that was compiled with another table is refused: its
+functions would take one number for another.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,10 @@ class Proposal(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Hold a round's tokens, the proposals among them (a number), log-probabilities, and each row's `top` if asked."""
+    """Hold the judged tokens of a round, the number of proposals among them, and log-probabilities.
+
+    `top`: of each token's row, where it was asked for.
+    """
 
     tokens: list[int]
     kept: int
@@ -102,13 +105,23 @@ class Rows(Protocol):
         """Return the natural log-probability of a token."""
 
     def choose(self, row: Row, sampling: SamplingConfig) -> Choice:
-        """Return weights exp((logit - best) / temperature) left by the cuts, without penalties and bias."""
+        """Return the weights of the tokens that the temperature and the cuts of `sampling` leave.
+
+        Weights are exp((logit - best) / temperature). The penalties and the bias are not looked at.
+        """
 
     def quantile(self, weights: Weights, u: float) -> int:
-        """Return the first index where weights exceed `u` of their sum, never a 0. Raises DegenerateDistribution."""
+        """Return the first index at which the weights up to it exceed `u` of their sum; never one of weight 0.
+
+        `u` in [0, 1). Raises DegenerateDistribution if they have no mass or are no numbers.
+        """
 
     def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> Sampler | None:
-        """Return the compiled sampler or None; `least`: of a draft's best probability; `top`: wanted per judged row."""
+        """Return the compiled sampler for these rules, or None.
+
+        `least`: a draft's token is not proposed where the likeliest one's probability is below it. `top`: how many of
+        each judged row's best tokens are wanted.
+        """
 
 
 class NumpyRows:

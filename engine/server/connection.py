@@ -1,4 +1,7 @@
-"""Hold a client's connection; end it if it sends or reads nothing. Silent ones make room for others."""
+"""Hold one connection of a client, and end it if the client sends nothing, or reads nothing.
+
+Silent connections make room for others: nobody shuts the server for all by opening many.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ def _most() -> int:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Limit connections at once, and seconds of each: `head` of a request, `taken` by a reader."""
+    """Hold the limits of connections: their number at once, and the seconds that each may take.
+
+    `head`: until the head of a request is whole; `taken`: until a client takes something of what waits for it.
+    """
 
     most: int = field(default_factory=_most)
     head: float = 10.0
@@ -116,7 +122,10 @@ class ClientConnection(H11Protocol):
             self._after("taken", self.limits.taken, look)
 
     def _make_room(self) -> bool:
-        """End another connection silent for the longest, unused ones first; return True if there was any."""
+        """End the connection that has been silent for the longest; return True if there was any but this one.
+
+        One that was never used goes before one that is kept for another request.
+        """
         others = [each for each in self.connections if isinstance(each, ClientConnection) and each is not self]
         silent = [each for each in others if each.silent_since is not None and not each.transport.is_closing()]
         if not silent:

@@ -74,7 +74,13 @@ class EngineThread:
     async def reply(
         self, request: GenerationRequest, client: str, model: str, context: ReplyContext, in_tokens: InTokens
     ) -> AsyncGenerator[list[Event], None]:
-        """Yield a reply's grouped events in turn; closing ends it. Raises TooMany, errors of loading and decoding."""
+        """Yield the events of a reply, grouped as they came, once it is this client's turn.
+
+        Closing it early ends the reply.
+
+        `in_tokens`: says the request in the model's tokens. Raises TooMany, and what loading the model and the decoder
+        raise.
+        """
         events, cancel = GatheredEvents(), CancelToken()
 
         def write(decoder: SpeculativeDecoder, between: Between) -> None:
@@ -195,7 +201,10 @@ class EngineThread:
                 between(decoder)
 
     async def ask(self, model: str, client: str, question: Callable[[SpeculativeDecoder], T]) -> T:
-        """Answer without a forward, at once if the model is loaded, else in turn. Raises TooMany, loading's errors."""
+        """Answer a question that needs no forward: at once where the model is loaded, or else in turn.
+
+        Raises TooMany, and what loading the model and the question raise.
+        """
         decoder = self.registry.if_loaded(model)
         if decoder is not None:
             return await asyncio.get_running_loop().run_in_executor(self._questions, question, decoder)

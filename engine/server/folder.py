@@ -22,9 +22,11 @@ Embed = Callable[[Path, CancelToken], Embedder]
 
 
 def folder_offers(folder: Path, load: Load, embed: Embed, *, drafts: bool = True) -> list[Offer]:
-    """List a folder's models as offers, of one name with the folders around; GGUF files may embed too.
+    """List the offers of a folder's models, and of the folders in it.
 
-    `load` gets target and (`drafts`) best draft of its vocabulary. Raises FolderUnreadable.
+    A model is named by its file without its ending, or its folder of safetensors; two of one name by the folders around
+    them too. `load` is given a target and, with `drafts`, the best draft of its vocabulary in the folder. A GGUF file
+    may be an embedding model whatever its architecture, which loading it tells. Raises FolderUnreadable.
     """
     models = [model for model in scan_folder(folder) if _offered(model)]
     best = judge_models(models).best if drafts else {}

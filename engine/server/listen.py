@@ -42,7 +42,10 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 class Listener:
-    """Listen from now on, and answer in `run`. Attribute: url. Raises InvalidRequest for an unusable address."""
+    """Listen from the beginning, of this machine's own addresses on both, and answer in `run`. Attribute: url (`http://127.0.0.1:8642`).
+
+    Raises InvalidRequest if the address cannot be used.
+    """
 
     def __init__(self, app: ASGIApp, host: str, port: int, limits: ConnectionLimits | None = None) -> None:
         try:

@@ -29,7 +29,10 @@ Hand = Callable[[Callable[[], None]], None]
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Hold the address, each request's key ('' none), and further `hosts` (names). Raises InvalidRequest."""
+    """Hold the address to listen on, and the key that each request must have ('' none).
+
+    `hosts`: further names by which the server may be called. Raises InvalidRequest.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8642

@@ -39,7 +39,10 @@ class ServerFigures:
 
 
 class ServerMetrics:
-    """Add up replies, keep the last requests; thread-safe. Attribute: cancelled (ended before a token)."""
+    """Add up replies, and keep the last requests. Attribute: cancelled (replies that ended before a token).
+
+    Every method may be called from any thread.
+    """
 
     def __init__(self) -> None:
         self.cancelled = 0

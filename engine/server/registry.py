@@ -24,7 +24,11 @@ class NoSuchModel(InvalidRequest):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Describe a nameable model: `load` or `embed` loads it, by kind; `details`: for lists of models."""
+    """Describe a model that requests may name.
+
+    `load` loads it, `embed` loads one that makes vectors of texts; None: it is not one of that kind. `details`: what
+    lists of models tell of it, by its names there.
+    """
 
     name: str
     load: Callable[[CancelToken], SpeculativeDecoder] | None = None
@@ -33,9 +37,10 @@ class Offer:
 
 
 class ModelRegistry:
-    """Load offers on request, one that writes and one that embeds; `tidy` unloads after `idle_s`.
+    """Load offered models when they are asked for, one that writes and one that embeds at a time.
 
-    `decoder`: a loaded one of its owner's, under `name`. One thread, but for `find`, `names`, `loaded`.
+    `decoder`: one that is loaded already, under `name`; it stays its owner's, and is not unloaded. `idle_s`: a model
+    that was not used for so long is unloaded by `tidy`. All but `find`, `names` and `loaded` are called on one thread.
     """
 
     def __init__(
@@ -68,7 +73,11 @@ class ModelRegistry:
         return self._decoder_name if self._decoder is not None else ""
 
     def find(self, name: str, *, embeds: bool = False) -> str:
-        """Return the meant model: any name if but one can, the first if none. Raises NoSuchModel, InvalidRequest."""
+        """Return the name of the model that is meant: where none is named, the loaded one or else the first.
+
+        Of one model alone any name is meant: programs ask for those of a cloud, and some for two. Raises NoSuchModel;
+        InvalidRequest where the model does not do that.
+        """
         if not name:
             if self.loaded and not embeds:
                 return self.loaded
@@ -125,7 +134,10 @@ class ModelRegistry:
             return self._decoder if self._decoder_name == name else None
 
     def embedder(self, name: str, cancel: CancelToken) -> Embedder:
-        """Return an embedding model, loaded if needed. Raises loading's errors, InvalidRequest if it is none."""
+        """Return an embedding model, loaded now if needed.
+
+        Raises what loading raises, but InvalidRequest for a model that is none: it was asked for the wrong thing.
+        """
         self._used = monotonic()
         if self._embedder is not None and self._embedder_name == name:
             return self._embedder

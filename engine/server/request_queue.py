@@ -1,4 +1,7 @@
-"""Schedule clients one after the other, their requests in order; permitting ones share a turn."""
+"""Schedule requests for the engine: clients one after the other, each one's in their order.
+
+A turn is exclusive, or shared by requests that permit sharing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ def _alone() -> bool:
 
 
 class RequestQueue:
-    """Grant turns on one event loop: `most` may wait, `together` run. Attributes: waiting, running (counts)."""
+    """Grant turns. `most`: the number that may wait; `together`: the number that may run at once.
+
+    For one event loop. Attributes: waiting, running (counts).
+    """
 
     def __init__(self, most: int, together: int = 1) -> None:
         self._most, self._together = most, together
@@ -28,7 +34,10 @@ class RequestQueue:
 
     @asynccontextmanager
     async def take(self, client: str, may_share: Callable[[], bool] = _alone) -> AsyncIterator[bool]:
-        """Hold a turn within; yield True if others may run at once, by `may_share` at that time. Raises TooMany."""
+        """Wait for a turn and hold it within; yields True if others may run at once. Raises TooMany.
+
+        `may_share`: called when the turn comes; True permits sharing it.
+        """
         shared = may_share() if not self.waiting else False
         if self._fits(shared) and not self.waiting:
             self._begin(shared)

@@ -53,7 +53,10 @@ class ReplyStreams:
             self._open(decoder, midway=False)
 
     def open_midway(self, decoder: SpeculativeDecoder, waiting: Iterable[GenerationRequest]) -> bool:
-        """Open streams between rounds if they suit a waiting request; return True if any are open."""
+        """Open the streams between two rounds of a reply, if they suit a waiting request; return True if any are open.
+
+        What is left of that reply is written within `decoder.apart`.
+        """
         suited = next((request for request in waiting if self.wanted(decoder, request)), None)
         if suited is None:
             return False

@@ -34,7 +34,10 @@ def find_speech_model(folders: Iterable[Path]) -> Path | None:
 
 
 def _is_speech_model(path: Path) -> bool:
-    """Return True for Whisper's numbers, filters and words: the library trusts them, reads for ever. Raises OSError."""
+    """Return True if a file has Whisper's numbers, filters and words: the library trusts them, and reads on for ever.
+
+    Raises OSError.
+    """
     with path.open("rb") as file:
         try:
             mark, vocabulary, *numbers = _HEAD.unpack(file.read(_HEAD.size))

@@ -22,7 +22,10 @@ def system_certificates() -> ssl.SSLContext:
 
 @cache
 def trusted(bundle: str | None = None) -> ssl.SSLContext:
-    """Return a context with the certificates of system, environment and `bundle`. Raises OSError."""
+    """Return a context that trusts the system's certificates and those of the environment and of `bundle`.
+
+    Raises OSError if a file of them cannot be read.
+    """
     context = system_certificates()
     for place in (bundle, *map(os.environ.get, _BUNDLES)):
         if place:

@@ -33,7 +33,10 @@ def child_command(hidden: str, argument: str = "") -> list[str]:
 
 
 def start_child(command: list[str], *, errors: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start a child with pipes in a process group of its own (Ctrl+C reaches the parent alone). Raises OSError."""
+    """Start a child whose input and output are pipes; `errors`: the target of its standard error. Raises OSError.
+
+    It stands in a process group of its own: Ctrl+C in a terminal reaches the parent alone, which decides what ends.
+    """
     apart: dict[str, Any] = {} if sys.platform == "win32" else {"process_group": 0}
     return subprocess.Popen(
         command,
@@ -57,7 +60,11 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
 
 
 def ask_child(command: list[str], memory: int, check: Callable[[], None], request: bytes | None = None) -> bytes | None:
-    """Return a child's output, None over its memory; `check`, called all the time, may raise. Raises OSError."""
+    """Return all that a child says until it ends; None if it took more memory than so many bytes.
+
+    `request`: its input; `check`: called all the time, and may raise an error, which ends it. Raises OSError
+    where it cannot be started.
+    """
     process = start_child(command)
     watch = MemoryWatch(process, memory)
     try:
@@ -76,7 +83,11 @@ def ask_child(command: list[str], memory: int, check: Callable[[], None], reques
 
 
 class MemoryWatch:
-    """Limit a child's memory: a job object on Windows, else looked at; untested on the systems that need it."""
+    """Hold a child's memory below a limit where the child cannot do so itself.
+
+    On Windows a job object limits it, and ends the child with this process; elsewhere, and where that fails, the
+    parent looks at it from time to time. Neither has been tested on the systems that need it.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], limit: int) -> None:
         self._limit = limit

@@ -30,7 +30,11 @@ Tell = Callable[[Mapping[str, Any]], None]
 
 
 def answer_parent(answer: Callable[[dict[str, Any], bytes, Tell], None], memory: int) -> int:
-    """Answer a request within limits (its "seconds" a part, `memory`) by `answer`; give the exit code."""
+    """Answer one request within limits, and give the exit code; `memory`: bytes that answering may take.
+
+    A request has what is asked, with the "seconds" that each part of the answer may take, and bytes. `answer` tells
+    the parts.
+    """
     out = own_output()
     be_harmless()
     write_message(out, b"{}")
@@ -58,7 +62,10 @@ def answer_parent(answer: Callable[[dict[str, Any], bytes, Tell], None], memory:
 
 
 def close_doors() -> None:
-    """Forbid files and connections from now on; encodings are imported first."""
+    """Forbid this process to open files and connections. All that it needs is imported by now.
+
+    Encodings are modules that Python imports when they are first used.
+    """
     for encoding in {*encodings.aliases.aliases.values(), "utf_8_sig", "idna", "punycode"}:
         with suppress(LookupError):
             codecs.lookup(encoding)
@@ -94,7 +101,10 @@ def limit_memory(size: int) -> None:
 
 
 def limit_seconds(seconds: float) -> None:
-    """Limit processor time (not the clock: others run too); SIGPROF ends this process even without its parent."""
+    """Limit this process to so many seconds of computing; then SIGPROF ends it, also if the parent is gone.
+
+    Its own processor time counts, not the clock: beside other programs the same work takes longer.
+    """
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_PROF, seconds)
 

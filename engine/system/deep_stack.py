@@ -13,7 +13,10 @@ _LEAST = 2**24
 
 
 def with_deep_stack(work: Callable[[], _T], size: int) -> _T:
-    """Run `work` on a thread with `size` bytes more of stack (taken only as used); return its result."""
+    """Run `work` on a thread whose stack has `size` bytes more than usual, and return its result.
+
+    Memory is taken only for what is used of it.
+    """
     with ThreadPoolExecutor(1, "outrider-deep") as thread:
         with _lock:  # Until the thread is there, and no longer: others have long texts too.
             usual = threading.stack_size(_LEAST + size)

@@ -28,7 +28,10 @@ def expanded(path: str | Path) -> Path:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder and missing ones around it for their owner; others keep their mode. Raises OSError."""
+    """Make a folder, and those around it that are missing, for their owner alone. Raises OSError.
+
+    One that is there keeps its mode: it may be somebody else's.
+    """
     if folder.is_dir():
         return
     try:
@@ -56,7 +59,10 @@ def private_file(path: Path) -> None:
 
 
 def tighten(*folders: Path) -> None:
-    """Take folders and their files from all others, unless private already or not to be changed."""
+    """Take folders of ours, and the files in them, from all others: earlier versions left the modes to the umask.
+
+    Does nothing if a folder is private already, and for what may not be changed.
+    """
     for folder in folders:
         if not _is_open_to_others(folder):
             continue
@@ -103,9 +109,11 @@ def lock_alone(descriptor: int) -> None:
 
 
 def write_whole(path: Path, data: bytes, *, lasting: bool = True, private: bool = False) -> None:
-    """Replace a file's contents or leave it. Raises OSError. `lasting`: outlasts the power, too.
+    """Replace the contents of the file with `data`. Raises OSError; then the file is as it was before.
 
-    New files are for their owner alone; others keep their mode, of which `private` takes what others may do.
+    A device or a pipe is refused, not replaced. Whoever reads a file sees the old content or the new one. `lasting`:
+    when this returns the file outlasts the end of the program and, where the system can be asked for it, of the power.
+    A new file is for its owner alone; one that is there keeps its mode, of which `private` takes what others may do.
     """
     if path.is_symlink() and path.exists():
         path = path.resolve()  # Some keep such a file elsewhere, and a link to it here.

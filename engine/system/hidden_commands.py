@@ -38,7 +38,10 @@ _MODULES = {
 
 
 def run_hidden_command(argv: Sequence[str]) -> int | None:
-    """Run the child's side asked for, before anything else; return its exit code, None for other commands."""
+    """Run the child's side that `argv` asks for, and give its exit code; None for any other command.
+
+    Both entry points call this before anything else.
+    """
     module = _MODULES.get(argv[0]) if argv else None
     if module is None:
         return None
@@ -53,7 +56,10 @@ def run_hidden_command(argv: Sequence[str]) -> int | None:
 
 
 def memory_is_short() -> bool:
-    """Return True if memory for this process's imports, or a small trial, cannot be had (asked for, not touched)."""
+    """Return True if this process cannot get as much memory as its imports took, or the trial of a small model takes.
+
+    The memory is asked for, not touched.
+    """
     try:
         bytes(_SHORT)
     except MemoryError:

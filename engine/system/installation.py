@@ -67,7 +67,10 @@ class Installation:
             raise InstallationDamaged(changed=[MANIFEST]) from None
 
     def check_files(self) -> None:
-        """Check files, sizes, and those the window reads, before the start. Raises InstallationDamaged for all."""
+        """Check the quick facts before the program begins: all files, their sizes, and those that the window reads.
+
+        Raises InstallationDamaged, which names all that is wrong.
+        """
         missing, changed = [], []
         for name, expected in self._files.items():
             try:
@@ -82,7 +85,10 @@ class Installation:
             raise InstallationDamaged(missing, changed)
 
     def check_contents(self) -> Iterator[None]:
-        """Check all other data, in steps of milliseconds. Raises InstallationDamaged at the end."""
+        """Check the contents of all other data, in steps of a few milliseconds.
+
+        Raises InstallationDamaged at the end.
+        """
         changed = []
         for name, expected in self._files.items():
             if expected is None or expected[1] is None or _is_first(name, expected):

@@ -76,7 +76,10 @@ class OtherPrograms:
         self._began, self._busy, self._own = perf_counter(), _busy_seconds(), _own_seconds()
 
     def share(self) -> float:
-        """Return the share of all processors since then, 0 to 1; rough below a second (10 ms steps)."""
+        """Return the share of all processors since then, 0 to 1.
+
+        Below a second it is rough: systems count in 10 ms steps.
+        """
         return min(self.cores() / (os.cpu_count() or 1), 1.0)
 
     def cores(self) -> float:
@@ -86,7 +89,10 @@ class OtherPrograms:
 
 
 class BusyWatch:
-    """Watch for others using half a core over a quarter of a second; looked at no more often, so cheap."""
+    """Watch other programs' use of the processor: half of a core counts, over a quarter of a second at least.
+
+    A look costs a tenth of a millisecond and comes no more often than that, so `busy` may be asked in each round.
+    """
 
     EVERY_S, STALE_S, CORES = 0.25, 2.0, 0.5
 

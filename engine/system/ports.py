@@ -22,7 +22,10 @@ def is_loopback(host: str) -> bool:
 
 
 def claim(listening: socket.socket, host: str, port: int) -> None:
-    """Bind to an address without a listener, also one just ended; Windows' option would share it. Raises OSError."""
+    """Bind a socket to an address on which nobody listens; one that just ended is not in the way. Raises OSError.
+
+    On Windows the option that does so elsewhere would share the port with whoever listens on it already.
+    """
     if sys.platform == "win32":
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
     else:

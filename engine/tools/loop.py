@@ -69,7 +69,10 @@ class ToolCallEnded(NamedTuple):
 
 
 class ToolsEnded(NamedTuple):
-    """Report the end: all `messages`; `reason`: answered, limit (of calls), or what ended a reply early."""
+    """Report the end, as the last event. `messages`: the conversation, with all replies and results.
+
+    `reason`: answered (the last reply calls nothing), limit (there were too many calls), or what ended a reply early.
+    """
 
     messages: tuple[Message, ...]
     calls: int
@@ -82,7 +85,11 @@ ToolEvent = ToolCallAsked | ToolCallStarted | ToolCallEnded | ToolsEnded
 def planned_calls(
     reply: GenerationResult | Message, toolbox: Toolbox, before: Sequence[Message] = ()
 ) -> tuple[PlannedCall, ...]:
-    """Return a reply's calls with tools; one that repeats the last (small models do) gets a hint instead."""
+    """Return the calls of a reply, each with its tool.
+
+    `before`: the conversation before the reply. A call that repeats the last one there is not made again at once: small
+    models do that rather than read its result, and answer after a hint.
+    """
     return tuple(_planned(call, toolbox, before) for call in reply.tool_calls)
 
 

@@ -1,4 +1,8 @@
-"""Use MCP servers, each a host, through one child, from the first question on; all end with this program."""
+"""Use MCP servers: each is a host of tools, and one child process of this program talks to all of them.
+
+Nothing is started before a host is first asked for its tools. The child ends with this program, however that ends, and
+the servers' programs with the child.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,10 @@ class Permissions:
         return tuple(each for each in Permission if each is not Permission.always or self.may_be_always(tool))
 
     def keep(self, tool: Tool, permission: Permission) -> None:
-        """Keep an answer (*once* changes nothing). Raises InvalidRequest: a forbidden *always*, an unwritable file."""
+        """Keep an answer. Raises InvalidRequest for a forbidden *always*, and if the file cannot be written.
+
+        Answering *once* forgets nothing.
+        """
         if permission is Permission.always and not self.may_be_always(tool):
             raise InvalidRequest(
                 "{name} may change something or start a program: allow it always on its own page first.",

@@ -30,7 +30,11 @@ _LISTS = ("mcpServers", "servers", "context_servers")
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """Describe a server: a program or address; may start if `on`, without tools in `off`; may hold secrets."""
+    """Describe the connection to a server: a program that is started, or an address.
+
+    `on`: whether it may be started at all; `off`: the names of its tools that are switched off. `environment` and
+    `headers` may hold secrets.
+    """
 
     name: str
     command: str = ""
@@ -126,7 +130,10 @@ def usable_servers(path: Path) -> tuple[tuple[ServerConfig, ...], tuple[str, ...
 
 
 def servers_in(text: str) -> tuple[ServerConfig, ...]:
-    """Return a text's servers; the outer braces may be missing. Raises InvalidRequest for bad ones or none."""
+    """Return the servers that a text lists, as people pass them on: the braces of the whole may be missing.
+
+    Raises InvalidRequest for a bad one, and where there is none.
+    """
     said = text.strip()
     if len(said) > _MOST_BYTES:
         raise InvalidRequest(Translatable("That is too much text for a list of servers."))

@@ -26,9 +26,11 @@ _UNSEEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Describe a host's tool: `title` for people, JSON `schema`; `writes`: may change something.
+    """Describe a tool.
 
-    `asked_for_each`: the name of an argument, an address: the user is asked again for each new host in it.
+    `name`: its host's name for it; `title`: for people, often the same; `schema`: the JSON schema of its arguments;
+    `server`: the name of its host; `writes`: it may change something or start a program; `asked_for_each`: the name of
+    an argument, an address: the user is asked again for each new host in it.
     """
 
     name: str
@@ -66,7 +68,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """Hold a text for the model, or why there is none; `pictures` (mostly data:) for people alone, never fetched."""
+    """Hold a call's output: a text that a model may read, or the reason why there is none.
+
+    `pictures`: addresses of pictures, mostly such as hold the picture themselves (data:image/png;base64,…). They are
+    for people alone; nothing is ever fetched from one.
+    """
 
     text: str
     is_error: bool = False
@@ -93,7 +99,10 @@ class ToolHost(Protocol):
 
 
 def plain_text(text: str, most: int = MOST_RESULT_BYTES) -> str:
-    """Return an outside text without unseen characters, cut to `most` bytes with a note of the rest's size."""
+    """Return a text from outside without characters that are not seen, and of no more than `most` bytes.
+
+    A note behind it names the size of the cut. Text that looks like a control token stays text in the prompt.
+    """
     # Each unseen character goes, so that twice as much as is kept is enough to look at.
     said = _UNSEEN.sub("", text[: 2 * most].replace("\r\n", "\n").replace("\r", "\n"))
     data = said.encode()

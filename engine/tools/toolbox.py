@@ -66,7 +66,10 @@ class Toolbox:
     def call(
         self, name: str, arguments: Mapping[str, Any], *, cancel: CancelToken, timeout: float = CALL_SECONDS
     ) -> ToolOutput:
-        """Run a tool that is on, by its shown name; errors are outputs in a sentence. Raises Cancelled alone."""
+        """Run a tool that is on, by the name that the model sees. Raises Cancelled and nothing else.
+
+        Whatever goes wrong is an output that says so in a sentence.
+        """
         tool = self.offered.get(name)
         if tool is None:
             return ToolOutput(no_such_tool(name, self), is_error=True)

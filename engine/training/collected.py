@@ -36,7 +36,10 @@ _MOST = 65000.0
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Say where a reply is: number, records, learned places; `held`: to measure only; `greedy`: temperature 0."""
+    """Say where a reply is: its first record, how many there are with its prompt's, and how many places are learned.
+
+    `number`: which reply it is; `held`: it is for measuring only; `greedy`: it was written at temperature 0.
+    """
 
     number: int
     first: int
@@ -139,7 +142,10 @@ def collect(
     seed: int,
     cancel: CancelToken,
 ) -> Iterator[int]:
-    """Add replies without end, yielding places to learn from; begun anytime, the same. Raises Cancelled, theirs."""
+    """Have replies written and add them, without an end; yield behind each how many places there are to learn from.
+
+    Which reply is written does not depend on when this was begun. Raises Cancelled, and what replies raise.
+    """
     target = decoder.target
     if target is None:
         raise ModelNotLoaded("target")

@@ -97,7 +97,10 @@ class EagleHead(nn.Module):
                 )
 
     def step(self, states: Tensor, ids: Tensor, chains: Chains) -> Tensor:
-        """Return states behind pairs of states (rows, chains, width) and tokens (rows, chains), each seeing its own."""
+        """Return the states behind pairs of a state (rows, chains, width) and a token (rows, chains).
+
+        Each pair sees those of the first step up to the place where its chain began, and its chain's own later ones.
+        """
         rows, count, width = states.shape
         x = torch.cat([self.embed_norm(self.embed(ids)), self.state_norm(states)], dim=-1)
         at = chains.begun + len(chains.seen)
@@ -131,9 +134,10 @@ Goes = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def loss_of(head: EagleHead, lesson: Lesson, goes_on: Goes | None = None) -> tuple[Tensor, list[tuple[int, int]]]:
-    """Return the loss to the target's distribution, and by step guessed best tokens, of how many.
+    """Return the loss to the target's distribution; and by step, how many best tokens were guessed, of how many.
 
-    Chains begin at each place, while accepted. Loss: cross entropy and the share of rejected guesses.
+    A chain begins at each place and goes on as often as its token would have been accepted there: what is drafted
+    behind a rejected token is never used. The loss is the cross entropy and the share of guesses that is rejected.
     """
     table, goes_on = head.get_buffer("table"), goes_on or _accepted
     # Of every place that is asked for, once, though each step ahead asks for nearly the same.

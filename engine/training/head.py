@@ -165,7 +165,10 @@ class _Run:
 
     @contextmanager
     def folder_kept(self, *, resume: bool) -> Iterator[None]:
-        """Hold the folder of collected replies; remove it behind the work, or if empty. Raises TrainingError."""
+        """Hold the folder of what is collected; remove it behind the work, or where nothing was collected.
+
+        Raises TrainingError.
+        """
         try:
             private_folder(self._folder)
             with ExitStack() as behind, (self._folder / "lock").open("ab") as lock:
@@ -343,7 +346,10 @@ class _Run:
 
 
 def layers_read(states: HiddenStates | None, name: str) -> tuple[int, ...]:
-    """Return the early, middle and late layers to read (Li et al. 2025, arXiv:2503.01840). Raises TrainingError."""
+    """Return the layers whose inputs a head reads: early, middle and late ones. Raises TrainingError.
+
+    Source: Li et al., "EAGLE-3" (2025, arXiv:2503.01840), and the authors' code.
+    """
     count = 0 if states is None else states.layers
     wanted = (2, count // 2, count - 3) if count >= 8 else (1, count // 2, count - 1)
     if states is None or count < 3 or not {*wanted} <= states.readable:

@@ -129,7 +129,11 @@ class KnownRows(nn.Module):
 
 
 def write_head(head: EagleHead, target: TargetFile, layers: Sequence[int], path: Path, description: str) -> None:
-    """Write a head with the target's tokenizer: Q4_0 (as good as Q8_0, half the time), states Q8_0, norms float32."""
+    """Write a head with the target's tokenizer, by way of a file beside `path`.
+
+    Matrices are in Q4_0, of which as much is accepted as in Q8_0 and which take half the time to read; but for that of
+    the target's states in Q8_0. Norms are in float32.
+    """
     part, shape = path.with_name(f"{path.name}.part"), head.shape
     writer = gguf.GGUFWriter(part, "eagle3")
     try:

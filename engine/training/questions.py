@@ -64,7 +64,10 @@ def _text(read: object) -> str:
 
 
 def mixed(questions: Sequence[tuple[str, bool]], seed: int, number: int) -> tuple[str, bool, float, int]:
-    """Return a reply's question, whether held out, temperature (0 for half), seed; each once before any again."""
+    """Return the question of a reply by its number, whether it is held out, a temperature and a seed.
+
+    Each is asked once before any is asked again; half of the replies are written at temperature 0.
+    """
     turn, place = divmod(number, len(questions))
     question, held = questions[place]
     return question, held, 0.0 if turn < 2 and (place + turn) % 2 == 0 else 0.8, seed + number

@@ -85,7 +85,11 @@ class Trainer:
 
     @torch.no_grad()
     def _guess_next(self, replies: Sequence[Reply]) -> None:
-        """Begin with the linear map from states and next token to the output's input: `fc`, and attention to itself."""
+        """Let the head begin with the linear map from a place's states and the next token to what the output reads.
+
+        `fc` is the part of the states. That of the token goes through the attention, which looks at its own place at
+        first: its queries and keys are the same projection of the token's embedding.
+        """
         head, shape = self.head, self.head.shape
         width, size, groups = shape.width, shape.head_size, shape.heads // shape.kv_heads
         chosen, found = list[Reply](), LinearMap(head.fc.in_features + width, width)

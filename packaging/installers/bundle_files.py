@@ -13,7 +13,14 @@ from messages import SetupError
 
 @dataclass(frozen=True)
 class Entry:
-    """A thing in a bundle: its name there with "/", where it is now, its mode, a symbolic link's target or None."""
+    """One thing in a bundle.
+
+    Attributes:
+        name: where it lies in the bundle, with "/".
+        path: where it is now.
+        mode: 0o755 for folders and what may be run, 0o644 for other files.
+        link: what a symbolic link says, else None.
+    """
 
     name: str
     path: Path
@@ -22,7 +29,10 @@ class Entry:
 
 
 def entries(bundle: Path) -> Iterator[Entry]:
-    """List a bundle's contents in order, folders first. Raises SetupError: links out of it or nowhere, specials."""
+    """List all files and folders of a bundle, each folder before its contents, in a fixed order.
+
+    Raises SetupError for what cannot be shipped: links that lead out of the bundle or nowhere, and special files.
+    """
     if not bundle.is_dir():
         raise SetupError(f"There is no frozen program in {bundle}; freeze it first.")
     home = bundle.resolve()
@@ -50,7 +60,10 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """A name to write to, which becomes the target if all goes well. Raises SetupError (a full disk …)."""
+    """A name beside the target to write to; it becomes the target if all goes well and is removed otherwise.
+
+    Raises SetupError if the disk is full or the folder cannot be written.
+    """
     unfinished = target.with_name(f".{target.name}.unfinished")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

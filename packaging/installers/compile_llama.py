@@ -49,7 +49,10 @@ class Llama:
 
 
 def compile_llama(python: Path, kind: str = "cpu") -> Llama:
-    """Compile llama.cpp of a `kind` (KINDS) by an interpreter with pip, or reuse the build. Raises SetupError."""
+    """Compile llama.cpp, or reuse an earlier build with the same settings. Raises SetupError.
+
+    `python`: an interpreter with pip; `kind`: one of KINDS, what it can compute on beside the processor.
+    """
     if kind not in KINDS:
         raise SetupError(f"there is no llama.cpp build called {kind}. Choose one of {', '.join(KINDS)}.")
     settings = SETTINGS | KINDS[kind]

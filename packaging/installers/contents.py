@@ -154,7 +154,10 @@ def keeps_data(place: str) -> bool:
 
 
 def needed_libraries(libraries: Mapping[str, Path], system: str) -> set[str]:
-    """Select libraries (path in the program → source) loaded by name, and their dependencies; no others."""
+    """Select the libraries that Python or Qt loads by name, and their dependencies.
+
+    `libraries`: path in the program → source. What only a plugin that stays out was linked with stays out too.
+    """
     if system != "linux":
         return set(libraries)
     found = {library.path: library for library in read_files(sorted(set(libraries.values())))}

@@ -17,7 +17,10 @@ _STAMP, _MADE_BY = ".made-of", ".made-by"
 
 
 def make_environment(flavour: str, llama_kind: str) -> tuple[Path, Llama]:
-    """Build or reuse the environment, the project itself anew from a wheel; return Python and llama.cpp."""
+    """Build or reuse the environment; return its Python and its llama.cpp. Raises SetupError.
+
+    The project itself is installed anew each time, from a wheel: what is missing there is missing for everyone.
+    """
     place = WORK / f"env-{flavour}"
     os.environ["OUTRIDER_KEEP_NAMES"] = "1"  # See packaging/wheel_build.py.
     python = place / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")

@@ -14,7 +14,10 @@ _KEPT_LINES = 30
 
 
 def freeze(python: Path, flavour: str, llama_source: Path) -> Path:
-    """Build the program; gives its folder in dist/. Raises SetupError, after PyInstaller's last lines."""
+    """Build the program; gives its folder in dist/.
+
+    Raises SetupError, after the last lines of PyInstaller.
+    """
     step(f"Freezing the {flavour} flavour")
     scratch = WORK / f"frozen-{flavour}"
     scratch.mkdir(parents=True, exist_ok=True)

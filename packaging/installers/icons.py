@@ -54,7 +54,11 @@ def write_pngs(folder: Path, sizes: Iterable[int] = PNG_SIZES, *, source: Path =
 
 
 def write_ico(target: Path, *, source: Path = SOURCE) -> None:
-    """Write a Windows icon: the largest image as PNG, others as bitmaps, for compilers that know no PNG."""
+    """Write a Windows icon.
+
+    Only the largest image is a PNG: resource compilers and installers that know no others still read
+    the small ones, which are bitmaps with an alpha channel.
+    """
     images = [render_png(size, source=source) if size >= 256 else _bitmap(size, source) for size in ICO_SIZES]
     offset = 6 + 16 * len(images)
     head = struct.pack("<3H", 0, 1, len(images))

@@ -33,7 +33,10 @@ def commit() -> str:
 
 
 def epoch() -> int:
-    """Everything's date in seconds: SOURCE_DATE_EPOCH (reproducible-builds.org), else the commit's time."""
+    """The time that everything built is dated with, in seconds: SOURCE_DATE_EPOCH, else the commit's time.
+
+    Source: the reproducible-builds.org specification of SOURCE_DATE_EPOCH.
+    """
     given = os.environ.get("SOURCE_DATE_EPOCH") or _git("log", "-1", "--format=%ct")
     return int(given) if given else _EPOCH_WITHOUT_GIT
 

@@ -16,7 +16,10 @@ _UNICODE_ENGLISH = "040904B0"
 
 
 def numeric_version(version: str) -> tuple[int, int, int, int]:
-    """Parse Windows' four 16-bit numbers, without a suffix ("rc1", ".dev3"). Raises ValueError."""
+    """Parse the four 16-bit numbers that Windows compares; a suffix ("rc1", ".dev3") is dropped.
+
+    Raises ValueError if the version does not begin with one to four such numbers.
+    """
     found = _RELEASE.match(version)
     if found is None:
         raise ValueError(f"the version {version!r} does not begin with a number")

@@ -30,7 +30,10 @@ def installer_name(version: str, flavour: str) -> str:
 
 
 def compiler_arguments(bundle: Path, icon: Path, out: Path, *, seconds: int, sign: str = "") -> list[str]:
-    """Compose ISCC's arguments for a bundle; `seconds`: its date. Raises SetupError if it is not whole."""
+    """Compose ISCC's arguments. Version and flavour are the bundle's; `seconds`: the date of all files, since 1970.
+
+    Raises SetupError if the bundle is not a whole frozen program.
+    """
     manifest = bundle / "_internal" / "manifest.json"
     lacking = [name for name in (*_PROGRAMS, "_internal/manifest.json") if not (bundle / name).is_file()]
     if lacking:

@@ -24,7 +24,11 @@ _MAJOR, _MINOR = 75, 76
 
 
 def prepare(kind: str, *, for_here: bool = True) -> None:
-    """Install missing tools for a `kind` on Linux, for this card or all. Raises SetupError with what to do."""
+    """Install the missing tools for this kind of llama.cpp, one of llama_build.KINDS, where permitted.
+
+    `for_here`: it is compiled for the card of this machine, not for all. Raises SetupError, with what to do, where it
+    cannot be compiled here. Looks on Linux only: elsewhere CMake finds the makers' SDKs.
+    """
     if sys.platform != "linux":
         return
     if kind == "vulkan":

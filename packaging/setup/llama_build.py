@@ -41,7 +41,10 @@ def kernel_files() -> list[Path]:
 
 
 def with_amx(folder: Path) -> list[str]:
-    """List libraries with AMX, as llama.cpp's ends processes that have it. Raises OSError without objdump."""
+    """The libraries in a folder, and below it, that carry instructions of AMX. Raises OSError where objdump lacks.
+
+    llama.cpp's own code for AMX ends the process on processors that have it; ggml.cmake leaves it out.
+    """
     found = []
     for library in sorted(folder.rglob("*.so*")):
         if not library.is_symlink():

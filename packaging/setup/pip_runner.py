@@ -101,7 +101,10 @@ def run_pip(
     progress_bar: str = "raw",
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a command of pip, its output to the log. Raises SetupError in one sentence, after the last lines."""
+    """Run one of pip's commands that install, download or build, its whole output going to the log.
+
+    Raises SetupError with one clear sentence, after the last lines of the output.
+    """
     command = [str(python), "-m", "pip", command_name, "--progress-bar", progress_bar, *arguments]
     progress = Progress(live=sys.stdout.isatty())
     with (

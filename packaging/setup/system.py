@@ -55,7 +55,11 @@ def find_missing() -> Missing:
 
 
 def prepare(more: Mapping[str, str] | None = None) -> None:
-    """Install missing packages, or print the command; `more`: like LIBRARIES. Raises SetupError if one is lacking."""
+    """Install missing packages where permitted; else print the command for it.
+
+    `more`: further libraries that are needed, with their Debian packages, in the form of LIBRARIES.
+    Raises SetupError where something needed is missing and cannot be installed from here.
+    """
     missing = find_missing()
     absent = [name for name in more or {} if not loads(name)]
     if more and absent:
@@ -79,7 +83,10 @@ def prepare(more: Mapping[str, str] | None = None) -> None:
 
 
 def install(packages: Sequence[str], purpose: str) -> None:
-    """Install Debian packages for a `purpose` ("to compile …"). Raises SetupError with the command otherwise."""
+    """Install missing Debian packages if permitted. Raises SetupError with the command to type otherwise.
+
+    `purpose`: what they are needed for, as "to compile llama.cpp".
+    """
     if not shutil.which("apt-get"):
         raise SetupError(
             f"This machine lacks what is in these Debian packages, {purpose}: {' '.join(packages)}. Install it with "

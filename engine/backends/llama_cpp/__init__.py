@@ -15,7 +15,10 @@ from engine.system.machine import short_spins
 
 
 def _import_bindings() -> None:
-    """Import llama_cpp, but its chat program (half of the time) only where somebody asks for something of it."""
+    """Import llama_cpp without its own chat program, which nobody needs here and which takes half of the time.
+
+    Whoever asks for something of it gets it, imported then.
+    """
     program = "llama_cpp.llama"
     if "llama_cpp" in sys.modules:
         return

@@ -284,7 +284,10 @@ class Child:
     def _next(
         self, cancel: CancelToken | None, *, grace: float = _GIVE_UP_S, limit: float | None = None
     ) -> dict[str, Any] | None:
-        """Return the next answer, None if the child has ended; `grace`: seconds after a cancel, `limit`: in all."""
+        """Return the next answer; None if the child has ended, or was ended since it was too late.
+
+        `grace`: seconds after a request to cancel; `limit`: seconds in all.
+        """
         began, cancelled = monotonic(), False
         while True:
             try:

@@ -25,7 +25,11 @@ class Closing(Protocol):
 
 
 def abort_function() -> Any:
-    """Return C's strlen as the abort callback over a CancelToken's flag: it never takes the interpreter lock."""
+    """Return a C function as llama.cpp's abort callback: true when its argument points to a set flag.
+
+    It is the C library's strlen over the flag of a CancelToken, so that no check takes the interpreter lock, which a
+    Python callback would do at every node of the graph.
+    """
     library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
     return ctypes.cast(library.strlen, llama_cpp.ggml_abort_callback)
 

@@ -33,7 +33,10 @@ from engine.translatable import Translatable
 
 
 class _Head(HeadLayers):
-    """Hold a llama.cpp context that computes a head's entries, `shift` places before their tokens' positions."""
+    """Hold a context of llama.cpp that computes a head's entries.
+
+    `shift`: how far before its token's position an entry stands in the cache.
+    """
 
     shift = 0
 
@@ -191,7 +194,10 @@ class AssistantHead(_Head):
 
 
 class BlockHead(_Head, BlockLayers):
-    """Compute a block of a `dflash` file: DFlash, DFlash2, or DSpark, chained along the likeliest tokens."""
+    """Compute a block with a head from a GGUF file of the architecture `dflash`: DFlash, DFlash2, or DSpark.
+
+    DSpark's distributions are chained within the block along the likeliest tokens, whatever is drawn.
+    """
 
     first = 0
 
@@ -245,7 +251,10 @@ class BlockHead(_Head, BlockLayers):
 
 
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
-    """Load the checked head of a GGUF file for a target. Raises LoadFailed, ModelNotSupported, NotAvailable."""
+    """Load the head of a GGUF file for a loaded target.
+
+    The file must have been checked (engine.formats.gguf.heads). Raises LoadFailed, ModelNotSupported, NotAvailable.
+    """
     if not isinstance(target, LlamaCppBackend):
         raise ModelNotSupported(
             config.path, Translatable("a head in a GGUF file needs a target in one. Choose a GGUF file as the target.")

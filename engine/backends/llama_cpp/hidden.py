@@ -98,7 +98,10 @@ def with_shared_keys(states: HiddenStates | None, model: Any, path: Path) -> Hid
 
 
 class HiddenRows:
-    """Read the hidden states of `layers` (each readable) from a context's next decode on, until `stop`."""
+    """Read the hidden states that a context computes, from its next decode on until `stop`.
+
+    `layers`: which ones (see engine.backends.base.HiddenStates); each must be readable.
+    """
 
     def __init__(self, context: Any, states: HiddenStates, layers: Sequence[int]) -> None:
         self._call = functions().call if {*layers} - {NORMED} else {}
@@ -109,14 +112,21 @@ class HiddenRows:
         self._switch(on=True)
 
     def unmarked(self, count: int, n_outputs: int) -> int:
-        """Prepare a decode; return how many first tokens have no row: none where states behind the norm are read."""
+        """Prepare a decode of `count` tokens, of which the last `n_outputs` are to have rows of logits.
+
+        Returns of how many of the first ones there must be no row: of none where states behind the norm are read,
+        which llama.cpp hands out of tokens with a row alone, and only of all or none.
+        """
         if NORMED not in self._layers:
             return count - n_outputs
         self._set_normed(on=count <= MOST_ROWS and count - n_outputs <= _MOST_UNASKED)
         return 0 if self._normed else count - n_outputs
 
     def rows(self, count: int) -> NDArray[np.float32]:
-        """Copy the last decode's states, shape (count, layers * width); NaN behind the norm if not computed."""
+        """Return the states of the `count` tokens of the last decode, shape (count, layers * width): a copy.
+
+        States behind the norm are NaN where they were not computed.
+        """
         width = self._states.width
         found = np.empty((count, len(self._layers) * width), np.float32)
         for place, layer in enumerate(self._layers):
@@ -153,7 +163,10 @@ class HiddenRows:
 
 @lru_cache
 def floats_at(address: int | None, count: int, width: int) -> NDArray[np.float32]:
-    """View numbers at a fresh address, shape (count, width). Kept: making one costs more than a small head's pass."""
+    """Return a view of numbers that llama.cpp holds, shape (count, width).
+
+    It is kept: making one costs more than a small head's pass. Only who just got the address may read it.
+    """
     if not address:
         raise RuntimeError("llama.cpp returned no hidden states")
     memory = (ctypes.c_char * (ctypes.sizeof(ctypes.c_float) * count * width)).from_address(address)

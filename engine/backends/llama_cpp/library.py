@@ -129,7 +129,10 @@ def module_folder() -> Path:
 
 
 def processor_library() -> ctypes.PyDLL:
-    """Return the library with the processor's code, whichever module was loaded. Raises OSError."""
+    """Return the library with the processor's code, whichever module was loaded.
+
+    Raises OSError if it is not found.
+    """
     ggml = ggml_library()
     ggml.ggml_backend_reg_by_name.restype = ggml.ggml_backend_reg_get_proc_address.restype = ctypes.c_void_p
     ggml.ggml_backend_reg_by_name.argtypes = [ctypes.c_char_p]
@@ -151,12 +154,18 @@ def has_kernels() -> bool:
 
 
 def computes_alike() -> bool:
-    """Return True if products and attention are our kernels', whose rows do not depend on what is beside them."""
+    """Return True if products and attention are those of our kernels.
+
+    A row's bits do not depend on what is beside it.
+    """
     return _kernels_say("outrider_computes_here")
 
 
 def packs_weights() -> bool:
-    """Return True if our kernels repack loaded weights (kernels/packed_rows.h): faster, same bits, not mapped."""
+    """Return True if our kernels can turn weights around when they are loaded (kernels/packed_rows.h), as is faster.
+
+    The bits of all products are the same. The weights are then in memory, and not mapped from their file.
+    """
     return _kernels_say("outrider_packs_here")
 
 
@@ -193,7 +202,11 @@ def free_card_memory() -> int | None:
 
 
 def _spare_software_driver() -> None:
-    """Disable Vulkan's fused operations, before the first load, in Mesa's driver, where some crash (Mesa 22.3)."""
+    """Disable Vulkan's fused operations if Mesa's software driver is the card.
+
+    Some of llama.cpp's fused ones crash in it (Mesa 22.3), and without them it is not slower. llama.cpp looks at the
+    variable when the first model is loaded.
+    """
     if any("llvmpipe" in text for text in _card_facts("ggml_backend_dev_description")):
         os.environ.setdefault("GGML_VK_DISABLE_FUSION", "1")
 
@@ -270,7 +283,10 @@ def ggml_library() -> Any:
 
 @cache
 def base_library() -> Any:
-    """Return ggml's tensor functions by way of libggml: loaded by its own path it could be loaded twice."""
+    """Return the library with ggml's tensor functions: by way of libggml, which needs their library.
+
+    On Windows a library has its own functions only. Elsewhere loading theirs by its path could load it twice.
+    """
     if sys.platform != "win32":
         return ggml_library()
     from llama_cpp._ctypes_extensions import load_shared_library  # noqa: PLC0415 - a private module: only here

@@ -106,9 +106,10 @@ def load_weights(
 
 
 def _devices(config: LoadConfig) -> Any:
-    """Return devices beside the processor, None: llama.cpp's choice. Raises LoadFailed.
+    """Return the devices of a model beside the processor; None is llama.cpp's choice. Raises LoadFailed.
 
-    Without layers on a card it must not be known: large forwards would run there, and weights could not be packed.
+    A model without layers on a card must not know of it: llama.cpp would compute forwards of 32 tokens and more on the
+    card, whose rows differ, and read the weights into the card's host memory, where our kernels cannot pack them.
     """
     if config.rpc:
         return machine_devices(config)
@@ -116,9 +117,10 @@ def _devices(config: LoadConfig) -> Any:
 
 
 def pack_weights(params: Any, config: LoadConfig) -> bool:
-    """Let our kernels pack the weights if memory has room: read, not mapped; return True if they will.
+    """Let our kernels pack the weights, if they do so and memory has room for them; return True if they will.
 
-    Our kernels without packing exclude buffers for AMX and the like too, whose products are not ours.
+    The file is then read: mapped it would stay in memory beside them. Where the kernels are at work without packing,
+    buffers for AMX and the like must not take the weights either, whose products are not ours.
     """
     packs = packs_weights() and not gpu_layers(config) and _fits_in_memory(config)
     params.use_extra_bufts = packs
@@ -156,7 +158,10 @@ def _fits_in_memory(config: LoadConfig) -> bool:
 
 
 def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int = 1) -> tuple[Any, int, int]:
-    """Return a context of so many `streams`, its tokens for each, and its batch size. Raises LoadFailed."""
+    """Return the context, its length in tokens, and its batch size. Raises LoadFailed.
+
+    `streams`: texts that it holds, each with so many tokens and apart from the others.
+    """
     trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
     context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
     threads = config.threads or default_threads(int(llama_cpp.llama_model_size(model)))

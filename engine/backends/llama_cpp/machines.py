@@ -24,7 +24,10 @@ def check_machines_usable() -> None:
 
 
 def machine_devices(config: LoadConfig) -> Any:
-    """Return the machines as llama.cpp's devices; may end the process. Raises LoadFailed, NotAvailable."""
+    """Return the devices of the machines, as llama.cpp takes them. Raises LoadFailed, NotAvailable.
+
+    Ends the process where a machine goes away meanwhile.
+    """
     add = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)(_function(_ADD))
     ggml = ggml_library()
     ggml.ggml_backend_reg_dev_count.argtypes = [ctypes.c_void_p]
@@ -42,7 +45,10 @@ def machine_devices(config: LoadConfig) -> Any:
 
 
 def serve_machine(address: str, threads: int) -> None:
-    """Serve computations until the process ends; returns if the address is unusable. Raises NotAvailable."""
+    """Serve computations at an address, on the processor, until the process ends. Raises NotAvailable.
+
+    Returns where the address cannot be used.
+    """
     ggml = ggml_library()
     ggml.ggml_backend_dev_by_type.argtypes, ggml.ggml_backend_dev_by_type.restype = [ctypes.c_int], ctypes.c_void_p
     kinds = ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p

@@ -42,7 +42,10 @@ class Projector:
         self._cut: OrderedDict[int, Any] = OrderedDict()
 
     def tokens(self, picture: Picture) -> list[int]:
-        """Return a picture's tokens, on any thread. Raises LoadFailed, NotAvailable, InvalidRequest, decoding's."""
+        """Return a picture's tokens. Raises LoadFailed, NotAvailable, InvalidRequest, and the errors of decoding.
+
+        May be called on another thread than that of the model.
+        """
         with self._lock:
             number = picture.number
             if number not in self._known:
@@ -72,7 +75,10 @@ class Projector:
     def read(
         self, piece: Sequence[PictureToken], context: Any, position: int, batch_size: int, cancel: CancelToken | None
     ) -> int:
-        """Append a picture's piece to a context at a position; return the status. Raises BackendFailure, Cancelled."""
+        """Compute a piece of a picture, and append it to a context's cache at a position; return llama.cpp's status.
+
+        Raises BackendFailure, Cancelled.
+        """
         mtmd, first = _mtmd(), piece[0]
         with self._lock:
             chunk = mtmd.mtmd_input_chunks_get(self._chunks(first.picture), first.piece)

@@ -44,7 +44,10 @@ _LONGEST_WAY = 64
 
 
 def snapshot_depth(model: Any, batch_size: int) -> int:
-    """Return the snapshots to ask for, 0 if none or too large; fewer than `batch_size`, as llama.cpp asserts."""
+    """Return the number of snapshots to ask llama.cpp for; 0 if it has none, or they would take too much memory.
+
+    `batch_size`: tokens that the context takes at once. llama.cpp asserts that there are more of them.
+    """
     state = state_bytes(model)
     if not state or not bool(llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model)):
         return 0
@@ -69,12 +72,19 @@ def state_bytes(model: Any) -> int:
 
 
 def worth_saving(model: Any) -> bool:
-    """Return True if copying the state is quicker than the forward it saves, by sizes: both are bound by memory."""
+    """Return True if copying the state and back takes less time than the forward that it saves.
+
+    A copy and a forward are both bound by the memory they go through, so the sizes tell, and the same at every start,
+    where a measurement would not.
+    """
     return state_bytes(model) <= int(llama_cpp.llama_model_size(model))
 
 
 class RecurrentState:
-    """Lead sequence 0 of a context back, by `depth` snapshots of llama.cpp (0: none) or a saved state."""
+    """Lead sequence 0 of a context back. Positions count tokens from the beginning.
+
+    Attributes: depth (snapshots that llama.cpp keeps, 0 if it keeps none).
+    """
 
     def __init__(self, model: Any, context: Any) -> None:
         self.depth = int(llama_cpp.llama_n_rs_seq(context))

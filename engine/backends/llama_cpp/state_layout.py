@@ -17,12 +17,18 @@ _CELL = np.dtype([("position", "<i4"), ("sequences", "<u4"), ("sequence", "<i4")
 
 
 def caches_in(size: int) -> int:
-    """Return the caches of a context (2 with a sliding window), by the size of an empty sequence's copy."""
+    """Return the number of caches of a context, by the size of a copy of a sequence that has no cells.
+
+    One of all layers, or one of those that see everything and one of those with a sliding window.
+    """
     return (size - _HEAD.size) // _CACHE.size
 
 
 def is_state_of(data: NDArray[np.uint8], first: int, count: int, caches: int) -> bool:
-    """Return True if `data` is one sequence of `count` plain tokens from position `first` on."""
+    """Return True if `data` is of one sequence with `count` tokens, which stand from position `first` on.
+
+    False too for what is laid out in another way, such as cells with several positions each.
+    """
     content, place = data.data, _HEAD.size
     try:
         for _ in range(caches):

@@ -185,7 +185,10 @@ class StreamContext:
         return taken
 
     def size(self, number: int) -> int:
-        """Return the bytes of a copy of a stream's cache; 0 where a sliding window would drop some of it."""
+        """Return the size of a copy of a stream's cache, in bytes; 0 where llama.cpp would drop some of it.
+
+        It does so with what lies behind a sliding window; the text could not go back there.
+        """
         held = len(self.streams[number].tokens)
         self._cut(number, held)
         return 0 if 0 < self._window < held else int(llama_cpp.llama_state_seq_get_size(self._context, number))
@@ -294,7 +297,11 @@ class LlamaCppStream(Backend):
 
 
 def open_streams(base: LlamaCppBackend, batcher: StreamBatcher, count: int) -> list[Backend] | None:
-    """Return empty streams sharing a model's weights; None if recurrent, short of memory, or rows depend on others."""
+    """Return streams of a loaded model: they have its weights, and a cache each. None if there cannot be any.
+
+    That is so of recurrent models, where memory is short, and where the logits of a token depend on what is computed
+    beside it: replies would depend on each other then. Their caches are all empty.
+    """
     config = base.config
     if config is None or base.rewind.kind != "any" or base.batch_invariant is False:
         return None

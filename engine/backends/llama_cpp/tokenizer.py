@@ -35,7 +35,10 @@ characters pass and 40,000 end the process on the usual stack of 8 MiB (measured
 
 
 class LlamaCppTokenizer:
-    """Convert text and tokens while the model is loaded, else BackendClosed; `vocabulary`: by its header, if read."""
+    """Convert text to token ids and back (see engine.backends.base.Tokenizer), as long as the model is loaded.
+
+    Once its model is freed it raises BackendClosed. `vocabulary`: by the header of its file, where that was read.
+    """
 
     def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:
         self._changed = threading.Condition()
@@ -194,7 +197,10 @@ class LlamaCppTokenizer:
         return known
 
     def marker(self, token: int) -> str:
-        """Return a control token's text; '' for any other token. Raises BackendClosed, TokenOutOfRange."""
+        """Return the text that stands for a control token; '' for any other token.
+
+        Raises BackendClosed, TokenOutOfRange.
+        """
         if self.piece(token):
             return ""
         with self._open():
@@ -216,7 +222,10 @@ class LlamaCppTokenizer:
         return text.decode("utf-8", "replace") if text else ""
 
     def _lacks_byte_tokens(self) -> bool:
-        """Return True if a character without a token would end the process: llama.cpp would throw through C."""
+        """Return True if a character without a token of its own would make llama.cpp throw through C.
+
+        That would end the process.
+        """
         kind = llama_cpp.llama_vocab_type(self._vocab)
         if kind not in (llama_cpp.LLAMA_VOCAB_TYPE_SPM, llama_cpp.LLAMA_VOCAB_TYPE_UGM):
             return False

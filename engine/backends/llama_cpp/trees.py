@@ -36,7 +36,11 @@ class TreeSequences:
         self.moved: set[int] = set()
 
     def decode(self, tokens: Sequence[int], parents: Sequence[int], held: int, silent: int, unmarked: int) -> int:
-        """Decode a tree with rows, but `unmarked` first ones; `silent` first nodes are text. Returns the status."""
+        """Decode a tree behind `held` tokens of the text, with a row for each node; return llama.cpp's status.
+
+        The first `silent` nodes, tokens of the text, do not count among `tokens` then, and the first `unmarked` nodes
+        have no row.
+        """
         sequences = leaves(parents)
         count = max(map(max, sequences)) + 1
         self._share(count, held)

@@ -90,7 +90,10 @@ class TransformersBackend(Backend):
         progress: Callable[[float], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> TransformersBackend:
-        """Load a folder's model; `progress`: 0..1. Raises ModelFileBroken and what `load_model` does, Cancelled."""
+        """Load the model in a folder, `config.path`. `progress` receives a fraction 0..1.
+
+        Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
+        """
         with quiet():
             loaded = load_model(Path(config.path), config, progress, cancel)
             return cls(loaded, config.threads, config.chat_template)

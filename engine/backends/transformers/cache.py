@@ -119,7 +119,10 @@ class _GrowingSlidingLayer(_GrowingLayer):  # type: ignore[no-untyped-call]
 
 
 def single_layer(config: Any) -> tuple[Cache, _GrowingLayer] | None:
-    """Return a cache of one plain attention layer, and the layer; None for others. For `go_back` and `filled`."""
+    """Return the cache of one layer with such a configuration, and the layer; None if it is not plain attention.
+
+    That can be cut with `go_back`, and `filled` tells how many tokens it holds.
+    """
     cache = transformers.DynamicCache(config=config)
     cache.layers = [_own_layer(layer) for layer in cache.layers]
     (layer,) = cache.layers
@@ -139,7 +142,11 @@ def _own_layer(layer: Any) -> Any:
 
 
 def next_room(room: int, needed: int, device: torch.device) -> int:
-    """Return the next room: doubled where unused room is free, an eighth more on devices."""
+    """Return the next room in tokens, if there is room for `room` and `needed` have to fit.
+
+    Twice as much where room costs nothing until it is used; an eighth more on devices, which lend all at once. Either
+    way a token is copied a few times in all, however many follow.
+    """
     return max(_FIRST, needed, 2 * room if _is_paged(device) else room + room // 8)
 
 
@@ -164,7 +171,10 @@ def _is_paged(device: torch.device) -> bool:
 
 
 class Memory(ABC):
-    """Hold a model and its `length` fed tokens; without `can_crop` it goes back to a `save` alone."""
+    """Hold a model and its fed tokens. Attributes: length (tokens held); can_crop (True if it can go to any length).
+
+    Where it cannot be cropped, it goes back to a place at which `save` was called.
+    """
 
     can_crop = False
 
@@ -208,9 +218,10 @@ class Memory(ABC):
 
 
 class CacheMemory(Memory):
-    """Hold a model with our attention layers in transformers' cache, its `argument`; `placed`: with positions (Bamba).
+    """Hold a model with transformers' cache, in which the attention layers are ours.
 
-    Attribute: takes_trees (whether tokens may be given places and a mask of their own).
+    `argument`: by what name it takes the cache; `placed`: pass it the positions of the tokens. Some take
+    wrong ones otherwise (Bamba). Attribute: takes_trees (whether tokens may be given places and a mask of their own).
     """
 
     def __init__(self, model: Any, takes: frozenset[str], argument: str, *, placed: bool) -> None:
@@ -247,7 +258,10 @@ class CacheMemory(Memory):
         return self._rows(output, rows)
 
     def run_placed(self, tokens: Sequence[int], places: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Append placed tokens under a mask (1, 1, tokens, held); return all rows. Then `keep_path` or `crop`."""
+        """Append tokens at positions of their own, under the mask, (1, 1, tokens, held); return all rows.
+
+        They have to be brought in order before anything else is fed: see `keep_path` and `crop`.
+        """
         arguments: dict[str, Any] = {self._argument: self._cache, "attention_mask": mask}
         output = self._forward(tokens, len(tokens), use_cache=True, position_ids=places.unsqueeze(0), **arguments)
         self.length += len(tokens)
@@ -279,7 +293,10 @@ class CacheMemory(Memory):
 
 
 class StateMemory(Memory):
-    """Hold a model whose state comes with each output, under `name` (RWKV, xLSTM, MiniMax)."""
+    """Hold a model that makes its state itself and gives it out with each output (RWKV, xLSTM, MiniMax).
+
+    `name`: of the argument by which it takes the state back, and of the state in its output.
+    """
 
     def __init__(self, model: Any, takes: frozenset[str], name: str) -> None:
         super().__init__(model, takes)
@@ -336,7 +353,10 @@ class Recomputing(Memory):
 
 
 def memories(model: Any, takes: frozenset[str]) -> list[Callable[[], Memory]]:
-    """Return ways in which a model may remember, best first, to be tried; `takes`: its forward's arguments."""
+    """Return the ways in which a model may remember, the best first; which of them it obeys has to be tried.
+
+    `takes`: the names of the arguments of its forward.
+    """
     names = [name for name in ("past_key_values", "cache_params", "state", "mems") if name in takes]
     places = (True, False) if "position_ids" in takes else (False,)
     caches = [partial(CacheMemory, model, takes, name, placed=placed) for name in names[:2] for placed in places]

@@ -51,7 +51,12 @@ class CacheUse:
 
 
 def find_way(model: Any, embeddings: int) -> CacheUse:
-    """Return the best way whose rows equal those without cache. Raises LooksAhead, NotNumbers, the model's errors."""
+    """Return the best way that gives the rows that the model gives without a cache.
+
+    `embeddings`: token ids that it can read.
+
+    Raises LooksAhead, NotNumbers, and whatever the model raises where it cannot even be run without a cache.
+    """
     takes = frozenset(inspect.signature(model.forward).parameters)
     tokens = [(7919 * index + 13) % embeddings for index in range(_COUNT)]
     whole = Recomputing(model, takes)
@@ -122,5 +127,8 @@ def _uses_state(read: torch.Tensor, rows: torch.Tensor, stateless: torch.Tensor)
 
 
 def _finite(rows: torch.Tensor) -> torch.Tensor:
-    """Return the rows in float32, minus infinity as 0; a row that is not a number stays one."""
+    """Return the rows in float32; values ruled out by minus infinity count as 0.
+
+    A row that is not a number stays one.
+    """
     return torch.nan_to_num(rows.float(), torch.nan, 0.0, 0.0)

@@ -114,7 +114,11 @@ def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
 
 
 def context_length_of(config: Any, wanted: int | None) -> int:
-    """Return context tokens: `wanted` or 4,096, within the model's and before its rotations change with length."""
+    """Return tokens of context: `wanted`, 4,096 otherwise, and never more than the model was made for.
+
+    Rotations that change with the length of the text (dynamic, longrope) are used up to where they would change:
+    what is in the cache was rotated otherwise.
+    """
     text = config.get_text_config(decoder=True)
     # Looked up in what the configuration itself says: recurrent models have other numbers under such names.
     limits = [vars(text).get(name) for name in _CONTEXT_NAMES]

@@ -37,7 +37,11 @@ _STEP = 256
 
 
 class EagleLayers(HeadLayers):
-    """Compute an EAGLE head (see HeadLayers): Llama's layers with kept keys and values, their names below `prefix`."""
+    """Compute an EAGLE head (see engine.backends.heads.HeadLayers) with the tensors of its file.
+
+    What the versions have in common: layers of Llama, whose keys and values are kept. `prefix`: what the names of a
+    layer's tensors begin with.
+    """
 
     branches = True
     prefix: str
@@ -217,7 +221,10 @@ class Eagle3Layers(EagleLayers):
 
 
 class Eagle2Layers(EagleLayers):
-    """Compute an EAGLE-1 or -2 head: features behind the target's norm, continued by the last layer's output."""
+    """Compute an EAGLE-1 or EAGLE-2 head: it continues the features, which the target's output layer reads.
+
+    A feature is a state behind the target's last norm; what leaves the head's last layer takes the place of the next.
+    """
 
     prefix = "layers.{}."
 

@@ -37,7 +37,10 @@ def read_tensors(
     *,
     as_is: Sequence[str] = (),
 ) -> dict[str, torch.Tensor]:
-    """Return a head's tensors by short names, as the target computes but `as_is`. Raises LoadFailed."""
+    """Return the tensors of the head at `path` by their short names, as the target computes; those of `as_is` are kept.
+
+    `names`: the short ones by those in the files. Raises LoadFailed.
+    """
     dtype, device = target.embeddings.dtype, target.embeddings.device
     try:
         return {

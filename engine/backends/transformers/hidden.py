@@ -13,7 +13,10 @@ from engine.backends.base import HiddenStates
 
 
 class HookedRows:
-    """Collect inputs of `decoder_layers` by index (their number: the last output), until `stop`."""
+    """Collect the hidden states of some layers, from the next forward on until `stop`.
+
+    `decoder_layers`: the model's; `layers`: which inputs of them, where their number stands for what leaves the last.
+    """
 
     def __init__(self, decoder_layers: Sequence[Any], layers: Sequence[int]) -> None:
         self._found: dict[int, list[torch.Tensor]] = {layer: [] for layer in layers}

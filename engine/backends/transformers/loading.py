@@ -66,7 +66,10 @@ def load_model(
     progress: Callable[[float], None] | None,
     cancel: CancelToken | None,
 ) -> LoadedModel:
-    """Load a model; `progress`: 0..1. Raises every kind of LoadFailed, NotAvailable, Cancelled."""
+    """Load a model. `progress` receives a fraction 0..1.
+
+    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
+    """
     try:
         model_class, config = model_class_of(folder, read_config(folder))
         files = read_safetensors_model(folder)
@@ -172,7 +175,10 @@ def _devices(wanted: LoadConfig) -> list[torch.device]:
 
 
 def _head_bytes(config: Any, dtype: torch.dtype) -> int:
-    """Return bytes of an output layer that shares the input's weights: laid out for products it has its own."""
+    """Return bytes of the output layer where it shares its weights with the input.
+
+    It has its own once it is laid out for products.
+    """
     text = config.get_text_config(decoder=True)
     if not getattr(text, "tie_word_embeddings", False):
         return 0

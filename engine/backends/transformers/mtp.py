@@ -44,7 +44,10 @@ Tensors = Mapping[str, torch.Tensor]
 
 
 class LayerForLater(torch.nn.Module):
-    """Compute an MTP layer with its own cache; parameters_held and bytes_held: without what the target shares."""
+    """Compute an MTP layer, with a cache of its own.
+
+    Attributes: parameters_held and bytes_held (of what it does not share with the target).
+    """
 
     def __init__(self, parts: Mapping[str, torch.Tensor], block: Any, config: Any, target: TransformersBackend) -> None:
         super().__init__()
@@ -84,7 +87,10 @@ class LayerForLater(torch.nn.Module):
     def forward(
         self, tokens: torch.Tensor, states: torch.Tensor, places: torch.Tensor, mask: torch.Tensor | None
     ) -> torch.Tensor:
-        """Append tokens' entries at `places`, seeing by `mask` (None: all); return normed output (tokens, width)."""
+        """Append the entries of tokens, from the states before them; return the normed output: (tokens, width).
+
+        `places`: the positions that their keys turn by; `mask`: which entries each of them sees, None: all.
+        """
         embedding = self._target.embeddings if self._embedding is None else self._embedding
         embedded = self.token_norm(embedding[tokens].to(states.dtype))
         hidden = self.projection(torch.cat([embedded, self.state_norm(states)], dim=1))[None]
@@ -104,7 +110,11 @@ class LayerForLater(torch.nn.Module):
 
 
 class MtpLayers(HeadLayers):
-    """Compute MTP layers, one repeated or one a token: layer k reads layer k - 1's state, so begins k places later."""
+    """Compute MTP layers (see engine.backends.heads.HeadLayers): one again and again, or one a token.
+
+    Of several, layer k makes the entry of the token at p from layer k - 1's state at p - 1, so its first entry stands k
+    places behind the first layer's.
+    """
 
     method = "mtp"
 
@@ -204,7 +214,10 @@ class MtpLayers(HeadLayers):
 
 
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
-    """Load a folder's MTP layers for a target. Raises ModelFileBroken, ModelNotSupported, LoadFailed."""
+    """Load the MTP layers in a folder for a loaded target.
+
+    Raises ModelFileBroken, ModelNotSupported, LoadFailed.
+    """
     path = Path(config.path)
     model = torch_target(path, target)
     layout = replace(read_mtp(path), head=head)
@@ -216,7 +229,10 @@ def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
 
 
 def _build_layers(folder: Path, layout: MtpLayout, target: TransformersBackend) -> list[LayerForLater]:
-    """Return a folder's layers for a target. Raises ModelFileBroken, ModelNotSupported, LoadFailed."""
+    """Return the layers of a folder, built for a loaded target.
+
+    Raises ModelFileBroken, ModelNotSupported, LoadFailed.
+    """
     names = {name for layer in layout.layers for name in (*layer.parts.values(), *layer.block.values())}
     stored = read_some(folder, layout.files, names)
     with threads_of(target), torch.inference_mode():

@@ -67,7 +67,10 @@ class _WatchedLinear(torch.nn.Linear):
 
 
 def share_keys(model: Any) -> None:
-    """Switch a CPU model that uses PyTorch's attention to one without copies of shared keys."""
+    """Switch a model on a CPU to the attention without copies of shared keys, if it uses PyTorch's.
+
+    Models that look at its name to choose an attention of their own are left alone, by the library.
+    """
     if getattr(model.config, _IMPLEMENTATION) == "sdpa":
         model.set_attn_implementation(_ATTENTION)
 

@@ -39,7 +39,11 @@ class ModelTokenizer(Tokenizer, Protocol):
 
 
 def open_tokenizer(folder: Path, config: Any, vocab_size: int, template: str | None = None) -> ModelTokenizer:
-    """Return a folder's tokenizer for rows of logits, with another `template` if given. Raises ModelFileBroken."""
+    """Return the tokenizer in a folder. `config`: the model's configuration; `vocab_size`: rows of its logits.
+
+    `template`: a chat template in place of those in the folder. Raises ModelFileBroken if its tokenizer cannot be
+    read.
+    """
     try:
         present = sorted(_FILES & {entry.name for entry in folder.iterdir()})
     except OSError:
@@ -72,7 +76,12 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int, template: str | N
 
 
 def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
-    """Return the named tokenizer class, or the general one if it is unknown; `own_class`: tokenizer.json is there."""
+    """Return the tokenizer of the class that the folder names.
+
+    It is of the general class where that one is not part of the library.
+
+    `own_class`: whether there is a tokenizer.json, which says everything that the general class needs.
+    """
     try:
         return transformers.AutoTokenizer.from_pretrained(
             folder, config=config, local_files_only=True, trust_remote_code=False, mistral_format=False
@@ -124,7 +133,10 @@ class TransformersTokenizer:
         return tokens
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes that a token adds, none for control tokens and unknown ids. Raises TokenOutOfRange."""
+        """Return the bytes that `token` adds to a text; control tokens and ids without a token add none.
+
+        Raises TokenOutOfRange.
+        """
         known = self._pieces.get(token)
         if known is None:
             check_tokens((token,), self._size)

@@ -239,7 +239,10 @@ def _refuse_corpus(path: Path) -> NoReturn:
 def _attach_heads(
     decoder: SpeculativeDecoder, args: argparse.Namespace, settings: NamedModels, cancel: CancelToken
 ) -> tuple[str, ...]:
-    """Load the named heads, or those in or beside the target where nothing else drafts; return notes on these."""
+    """Load the heads that are asked for, or those inside or beside the target where nothing else is to draft.
+
+    Return what a person should know of those that were found.
+    """
     sources = (settings.speculation.method, *settings.speculation.sources)
     source = args.heads or ((settings.target or "demo") if "mtp" in sources else None)
     if source not in (None, "none"):

@@ -16,7 +16,10 @@ _INPUT = Path("-")
 
 
 def read_text_argument(text: str) -> str:
-    """Return an argument's text: itself, `@FILE` or `-`, without the last line's end. Raises InvalidRequest."""
+    """Return a text as an argument tells it: itself, `@FILE`: of a file, `-`: of standard input.
+
+    The line end behind the last line is left out. Raises InvalidRequest.
+    """
     if text != "-" and (not text.startswith("@") or len(text) == 1):
         return text
     found = read_input() if text == "-" else read_text(Path(text[1:]).expanduser())
@@ -32,7 +35,10 @@ def read_input() -> str:
 
 
 def read_messages(path: Path, *, ask: bool = True) -> list[Message]:
-    """Return the messages of a JSON file or standard input; `ask`: one must be to answer. Raises InvalidRequest."""
+    """Return the messages of a JSON file, or of standard input. `ask`: there must be one to answer.
+
+    Raises InvalidRequest.
+    """
     name = "Standard input" if path == _INPUT else str(path)
     try:
         data = json.loads(read_input() if path == _INPUT else read_text(path))

@@ -34,7 +34,10 @@ _LONG_TITLE = 80
 
 
 def prepare_plot(path: Path) -> Callable[[Mapping[str, Any]], None]:
-    """Return what draws a report into a PNG file, checked now. Raises NotAvailable (no Pillow), InvalidRequest."""
+    """Return a function that draws a report into a PNG file; called before the measurement, so that it fails at once.
+
+    Raises NotAvailable where Pillow is not installed, InvalidRequest where the file cannot be written.
+    """
     if importlib.util.find_spec("PIL") is None:
         raise NotAvailable("--plot", _advice())
     if path.suffix.lower() != ".png":

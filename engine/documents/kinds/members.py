@@ -15,7 +15,10 @@ _MOST_NAMED = 5
 def read_members(
     members: Iterable[tuple[str, bytes | Translatable]], budget: kinds.Budget
 ) -> tuple[list[Document], tuple[Translatable, ...]]:
-    """Return the readable documents among members (name, bytes or why none), not of nested archives, and notes."""
+    """Return the documents among members that can be read, and notes on the others.
+
+    `members`: each a name, and bytes or why there are none. What is packed in what is packed is not unpacked.
+    """
     found: list[Document] = []
     notes: list[Translatable] = []
     left_out = letters = 0

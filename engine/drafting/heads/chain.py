@@ -80,7 +80,10 @@ class HeadDrafter(Drafter):
 
 
 def make_drafter(context: DrafterContext) -> Drafter:
-    """Make loaded heads' drafter; tokens that the target did not show are read anew. Raises ModelNotLoaded."""
+    """Make the drafter of loaded heads, to which the target shows its states from now on. Raises ModelNotLoaded.
+
+    Where the target holds tokens that it did not show, it forgets them, and reads them anew with the prompt.
+    """
     head = context.source.model
     if not isinstance(head, HeadBackend):
         raise ModelNotLoaded("heads")

@@ -44,7 +44,10 @@ def check_assistant(header: GgufFile) -> DraftHead:
 
 
 def shared_keys(header: GgufFile) -> tuple[tuple[int, int], ...]:
-    """Return key heads and width of the last windowed and last full layer; nothing if not for an assistant."""
+    """Return key heads and their width of a target, in its last layer with a window and its last full one.
+
+    Nothing where the target is none for an assistant: llama.cpp takes its last two layers for these.
+    """
     if header.text("general.architecture") != ITS_TARGET:
         return ()
     last = _layers(header, ITS_TARGET)[-2:]

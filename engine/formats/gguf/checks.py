@@ -42,7 +42,11 @@ _IDS_IN_USE = frozenset({"bos", "eos", "eot"})
 
 
 def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocabulary: bool = False) -> None:
-    """Check a text model's header and its parts, the vocabulary too. Raises ModelFileBroken, ModelNotSupported."""
+    """Check the contents of a text model's header; `others` are the further parts of a split one.
+
+    `skip_vocabulary`: the same one was found good in another header.
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     tensors = dict(header.tensors)
     for part in others:
         tensors |= part.tensors

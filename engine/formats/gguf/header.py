@@ -17,7 +17,10 @@ Content = int | float | bool | str | None
 
 
 class Value(NamedTuple):
-    """Hold a value: `kind` (elements' in arrays), `length` (-1: scalar), `piece` (its KnownPieces number, else 0)."""
+    """Hold a metadata value. `kind`: its type, for an array that of the elements; `length`: elements, -1 for a scalar.
+
+    `piece`: the number of a long list among the KnownPieces that the header was read with, else 0.
+    """
 
     kind: int
     content: Content
@@ -50,7 +53,11 @@ class Tensor(NamedTuple):
 
 
 class GgufFile:
-    """Hold a header: path; size in bytes; version; metadata by key; tensors by name; data_start in bytes."""
+    """Hold a header that was read whole.
+
+    Attributes: path; size (of the file, in bytes); version; metadata (by key); tensors (by name); data_start (where
+    the tensors begin, in bytes).
+    """
 
     def __init__(self, path: Path, size: int, version: int, lists: dict[str, Elements]) -> None:
         self.path = path

@@ -29,7 +29,10 @@ _MOST_TOKENS = 2**22
 
 
 def read_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead:
-    """Return the checked head of its own file or inside a model's. Raises ModelFileBroken, ModelNotSupported."""
+    """Return the head in a file, all of it checked: of a head's own file, or inside a model's (`others`: its parts).
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     architecture = header.text("general.architecture") or ""
     alone = is_mtp_file(header)
     if alone or architecture in (EAGLE3, DFLASH, ASSISTANT):
@@ -242,7 +245,10 @@ def check_table(header: GgufFile) -> None:
 
 
 def inner_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead | None:
-    """Return the usable MTP layers inside a file, else None: many quantised ones have the entry, not the tensors."""
+    """Return the MTP layers inside a model's file, None if it has none that can be used.
+
+    Many quantised files keep the header's entry and lack the tensors, so these are looked at.
+    """
     if not header.number(f"{header.text('general.architecture')}.nextn_predict_layers"):
         return None
     try:
@@ -252,7 +258,10 @@ def inner_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead |
 
 
 def is_mtp_file(header: GgufFile) -> bool:
-    """Return True if a file holds MTP layers alone (llama.cpp's converter: `--mtp`), under the whole model's header."""
+    """Return True if a file holds nothing of a model but its MTP layers and the tensors that they share with it.
+
+    llama.cpp's converter writes such files (`--mtp`), with the header of the whole model.
+    """
     number = Numbers(header, header.text("general.architecture") or "")
     count, layers = number("nextn_predict_layers"), number("block_count")
     if not 0 < count < layers or (header.number("split.count") or 0) > 1:

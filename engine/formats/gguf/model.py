@@ -57,7 +57,10 @@ class HeaderReader:
         self._sound: set[Hashable] = set()
 
     def read(self, path: Path) -> ModelFile:
-        """Describe a file; `problem`: why it is unusable. Raises ModelFileBroken, ModelNotSupported if it is none."""
+        """Describe a model file; `problem` gives the reason why one that can be read cannot be used.
+
+        Raises ModelFileBroken, ModelNotSupported where there is nothing to be told.
+        """
         headers = [read_gguf(part, self._pieces) for part in split_parts(path)]
         header, others = headers[0], headers[1:]
         tokenizer = _tokenizer(header)
@@ -83,7 +86,10 @@ class HeaderReader:
 
 
 def _tokenizer(header: GgufFile) -> Hashable:
-    """Return a value equal for equal tokenizers, but the chat template; known pieces compare by their number."""
+    """Return a value that is equal for headers with the same tokenizer in every entry, but for the chat template.
+
+    Two lists that are the same piece are equal; shorter ones are compared themselves.
+    """
     entries: list[Hashable] = []
     for key, value in header.metadata.items():
         if not key.startswith("tokenizer.") or key.startswith("tokenizer.chat_template"):
@@ -211,7 +217,11 @@ def _with_snapshots(architecture: str, state: int, size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Hold `elements` cached a token, in `row`s, `exact` (float32); bytes of `scores` a token and of `state`."""
+    """Hold the memory of a model beside its weights.
+
+    `elements`: numbers in the cache for each token of context, `row`: in one row of it; `exact`: whether these are
+    float32. `scores`: bytes of attention scores for each token; `state`: bytes of recurrent state.
+    """
 
     elements: int = 0
     row: int = 0
@@ -243,7 +253,11 @@ def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
 
 
 def _cache(number: Numbers, shared: Sequence[int], widest: int) -> tuple[int, int]:
-    """Return cached numbers a token and their shortest row, windows kept whole (llama.cpp's llama-kv-cache.cpp)."""
+    """Return the numbers in the cache for each token, and the length of their shortest row.
+
+    `shared`: key heads of each layer; `widest`: numbers in a head, where the header does not say it. Layers with a
+    window keep all of their cache, so that it can go back. Source: llama.cpp's cache (llama-kv-cache.cpp).
+    """
     keys, values = number("attention.key_length") or widest, number("attention.value_length") or widest
     kept = keys, values
     narrow = number("attention.key_length_swa") or keys, number("attention.value_length_swa") or values

@@ -1,4 +1,7 @@
-"""Find headers whose MTP layers the file lacks, and llama.cpp's overrides (source: its loaders in src/models)."""
+"""Find headers with MTP layers whose tensors the file lacks, and the overrides for llama.cpp.
+
+Many quantised files are so. Source of what llama.cpp needs: its loaders (src/models of the architectures with MTP).
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def entries_to_load(path: Path) -> dict[str, int]:
 
 
 def entries_instead(header: GgufFile, tensors: Mapping[str, Tensor]) -> dict[str, int]:
-    """Return entries that tell of no lacking layers; `tensors`: of all parts. Raises ModelFileBroken."""
+    """Return the entries, with their values, without which a header tells of no layers that the file lacks.
+
+    `tensors`: those of all its parts. Raises ModelFileBroken where llama.cpp cannot load the model in any way.
+    """
     architecture = header.text("general.architecture") or ""
     number = Numbers(header, architecture)
     count, layers = number(_KEY), number("block_count")

@@ -50,7 +50,10 @@ def first_part(path: Path) -> Path:
 
 
 def split_parts(path: Path) -> list[Path]:
-    """Return a split model's files, first one first, or the file itself. Raises ModelFileBroken for a later part."""
+    """Return all files of a split model, the first one first; of any other model only itself.
+
+    Raises ModelFileBroken where `path` is not the first part.
+    """
     name = part_name(path.name)
     if name is None:
         return [path]
@@ -67,7 +70,10 @@ def split_parts(path: Path) -> list[Path]:
 
 
 def check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> None:
-    """Check a split model's parts against each other, their names and number of tensors. Raises ModelFileBroken."""
+    """Check that the parts of a split model agree with each other, and with the names by which they were found.
+
+    `tensors`: how many all parts hold together. Raises ModelFileBroken.
+    """
     parts = header.number("split.count") or 1
     number = header.number("split.no") or 0
     if parts <= 1:

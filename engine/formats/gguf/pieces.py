@@ -34,7 +34,10 @@ class HeaderPiece(NamedTuple):
 
 
 class KnownPieces:
-    """Keep the latest long pieces of read headers, for one thread at a time; `buffer`: room to read into."""
+    """Keep the long pieces of the headers that were read with it, the latest ones. For one thread at a time.
+
+    `buffer`: room to read a part of a file into.
+    """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._by_kind: dict[Hashable, deque[HeaderPiece]] = {}
@@ -45,7 +48,10 @@ class KnownPieces:
         self._count = 0
 
     def alike(self, kind: Hashable, data: bytes, start: int) -> list[HeaderPiece]:
-        """Return the pieces of a kind (their type and number of elements) that begin as `data` does there."""
+        """Return the pieces of a kind that begin as `data` does there.
+
+        A kind is what they are, and how many elements they have.
+        """
         return [piece for piece in self._by_kind.get(kind, ()) if data.startswith(piece.prefix, start)]
 
     def has(self, kind: Hashable) -> bool:
@@ -74,9 +80,11 @@ class KnownPieces:
 
 
 def text_places(data: bytes, start: int, count: int) -> tuple[NDArray[np.int64], int]:
-    """Find lengths of up to `count` whole texts from `start` on, shape (found,), and where the last ends.
+    """Find the lengths of a list's texts, shape (found,), and the end of the last text.
 
-    Short ones, a byte and seven zeros, are guessed at once and checked to follow each other; else single steps.
+    Up to `count` texts from `start` on, those that lie whole in `data`. A length is eight bytes, so that of a text
+    shorter than 256 bytes is one byte and seven zeros, and these are found all at once. Each is checked to lie where
+    the text before it ends; where they do not (long texts, zeros in texts) it goes on by single steps.
     """
     found: list[NDArray[np.int64]] = []
     while count:

@@ -49,7 +49,10 @@ _CUT_OFF = Translatable("the file is incomplete: it ends within its header. Down
 
 
 def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
-    """Read and check a header; `known`: pieces read before. Raises ModelFileBroken, ModelNotSupported."""
+    """Read a header and check it against the file. Raises ModelFileBroken, ModelNotSupported.
+
+    `known`: what was read before, where many files are read.
+    """
     path = Path(path)
     try:
         # Asked before opening: to open a device may do something.
@@ -69,7 +72,10 @@ def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
 
 
 def _open(path: str, flags: int) -> int:
-    """Open without waiting for a pipe in the file's place, and without reading ahead into the weights."""
+    """Open without waiting, should a pipe have taken the file's place, and without the system reading ahead.
+
+    Behind the header are the weights: megabytes of them would be read for nothing, of every file in a folder.
+    """
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     if sys.platform == "linux":
         with contextlib.suppress(OSError):

@@ -1,4 +1,7 @@
-"""Define GGUF's value types, tensor types and blocks, file types. Source: ggml, docs/gguf.md; block layouts of ggml."""
+"""Define the tables of the GGUF format: value types, tensor types with their block sizes, names of file types.
+
+Source: the format's specification (ggml, docs/gguf.md) and the block layouts of llama.cpp's ggml.
+"""
 
 from __future__ import annotations
 

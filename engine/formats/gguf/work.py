@@ -31,7 +31,11 @@ class ForwardWork:
 
 
 def forward_work(path: Path, cache: int = 0) -> ForwardWork:
-    """Return the bytes read for one token, of used experts and embeddings. Raises ModelFileBroken and its like."""
+    """Return the bytes that a forward of one token reads. Raises ModelFileBroken, ModelNotSupported.
+
+    Of the table of embeddings it reads a row, but where the table is the output layer too; of the experts as many as
+    the header says are asked for each token.
+    """
     headers = [read_gguf(part) for part in split_parts(path)]
     number = Numbers(headers[0], headers[0].text("general.architecture") or "")
     tensors = [tensor for header in headers for tensor in header.tensors.values()]

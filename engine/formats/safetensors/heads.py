@@ -69,7 +69,10 @@ class MedusaLayout:
 
 
 def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
-    """Return a folder's head for a target of so many layers. Raises ModelFileBroken, ModelNotSupported."""
+    """Return the head in a folder, for a target of so many layers (None: whichever).
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     _refuse_pickled(folder)
     config = read_json(folder / "config.json")
     if _MEDUSA in config:
@@ -175,7 +178,11 @@ def _check(folder: Path, shapes: Mapping[str, tuple[int, ...]], wanted: Mapping[
 
 
 def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
-    """Return a folder's checked EAGLE head for `target_layers`. Raises ModelFileBroken, ModelNotSupported."""
+    """Return the head of a folder, its tensors checked against its configuration.
+
+    `target_layers`: layers of the target, where the configuration does not say which of them it reads.
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     settings = _settings(read_json(folder / "config.json"))
     files = read_safetensors_model(folder)
     names = {name: short for name in files.tensors if (short := _short(name)) not in _UNUSED}
@@ -217,7 +224,10 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
 
 
 def read_features(folder: Path) -> EagleLayout:
-    """Return a folder's checked EAGLE-1 or EAGLE-2 head. Raises ModelFileBroken, ModelNotSupported."""
+    """Return the EAGLE-1 or EAGLE-2 head of a folder, its tensors checked against its configuration.
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     settings = _settings(read_json(folder / "config.json"))
     files = read_safetensors_model(folder)
     names = {name: name.removeprefix("model.") for name in files.tensors if not name.endswith(".inv_freq")}

@@ -92,7 +92,10 @@ def inspect_safetensors(folder: Path) -> ModelFile:
 
 
 def read_safetensors_folder(folder: Path) -> ModelFile:
-    """Describe a folder; `problem`: why it is unusable. Raises ModelFileBroken, ModelNotSupported if it is none."""
+    """Describe a folder's model; `problem` gives the reason why one that can be read cannot be used.
+
+    Raises ModelFileBroken, ModelNotSupported where there is nothing to be told, or the system refuses to read it.
+    """
     model, config = _outline(folder)
     if model.problem is not None:
         return model
@@ -148,7 +151,10 @@ def _with_weights(model: ModelFile, config: Config) -> ModelFile:
 
 
 def is_feature_head(folder: Path) -> bool:
-    """Return True if a folder's first tensors are an EAGLE-1 or EAGLE-2 head's: its configuration does not tell."""
+    """Return True if the tensors in a folder are those of an EAGLE-1 or EAGLE-2 head: its configuration does not tell.
+
+    What is looked at is the beginning of one file, however damaged the rest is (see names_at_first_sight).
+    """
     names = names_at_first_sight(folder)
     layer = "layers.0.post_attention_layernorm.weight"
     return FUSION in names or (layer in names and "norm.weight" not in names)
@@ -243,7 +249,10 @@ def _vocabulary(folder: Path, vocab_size: int) -> Vocabulary | None:
 
 
 def _raw_bytes() -> Vocabulary:
-    """Return a byte model's vocabulary as GGUF files write it: as in Python, the last byte in no text."""
+    """Return the vocabulary of a model that reads bytes, written as in GGUF files of such models: as in Python.
+
+    The last byte is in no text, and some of them have their end token there.
+    """
     texts = {byte: repr(bytes([byte]))[2:-1].encode() for byte in range(255)}
     return vocabulary_from_tokens("RWKV", texts, None, None, 256)
 
@@ -351,9 +360,12 @@ _NOTHING: Mapping[str, object] = {}
 def vocabulary_of_tokenizer_json(
     data: Mapping[str, object], config: Mapping[str, object] = _NOTHING, vocab_size: int = 0
 ) -> Vocabulary | None:
-    """Return the vocabulary of a tokenizer.json, or None; never fails.
+    """Return the vocabulary in the object of a tokenizer.json, or None if it has none.
 
-    `config`: tokenizer_config.json (begin and end tokens); `vocab_size`: of the model, if padded.
+    Never fails, whatever is in it.
+
+    `config`: the object of tokenizer_config.json, which may switch the begin and end tokens on and off. `vocab_size`:
+    the model's number of token ids, where it has more than the tokenizer (padding).
     """
     model = _mapping(data.get("model"))
     texts = {token: text for token, text in _tokens(model) if 0 <= token < _LARGEST_ID}
@@ -369,7 +381,10 @@ def vocabulary_of_tokenizer_json(
 
 
 def _tokens(model: Mapping[str, object]) -> Iterator[tuple[int, str]]:
-    """Return ids and texts of the model's tokens: an object of ids by text, or a list with scores (Unigram)."""
+    """Return ids and texts of the model's own tokens.
+
+    They stand in an object of ids by text, or in a list of texts with scores (Unigram).
+    """
     vocab = model.get("vocab")
     if isinstance(vocab, Mapping):
         for text, token in vocab.items():

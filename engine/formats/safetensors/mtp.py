@@ -60,7 +60,10 @@ class MtpLayer:
 
 @dataclass(frozen=True, slots=True)
 class MtpLayout:
-    """Describe a folder's MTP layers: name; head; layers (the first for the token behind the next …); files."""
+    """Describe the MTP layers in a target's folder.
+
+    Attributes: name; head; layers (the first for the token behind the next one, and so on); files.
+    """
 
     name: str
     head: DraftHead
@@ -98,7 +101,10 @@ def with_inner_head(model: ModelFile) -> ModelFile:
 
 
 def read_mtp(folder: Path) -> MtpLayout:
-    """Return a folder's MTP layers, checked against its own layers. Raises ModelFileBroken, ModelNotSupported."""
+    """Return the MTP layers in a target's folder, their tensors checked against the target's own layers.
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
     config = _text_part(read_json(folder / "config.json"))
     model = read_safetensors_model(folder)
     width, depth = _whole(config, "hidden_size"), _whole(config, "num_hidden_layers")
@@ -156,7 +162,11 @@ def _check_numbers(folder: Path, tensors: Mapping[str, StoredTensor], layer: Mtp
 
 
 def _check_block(folder: Path, tensors: Mapping[str, StoredTensor], layer: MtpLayer, depth: int) -> None:
-    """Check a block against its most alike own layer; experts may be stored otherwise, which building it checks."""
+    """Check a block against the most similar one of the target's own layers: it is of the same kind.
+
+    Experts may be stored otherwise there, and a layer without them may be all that the target has: what the backend
+    needs in the end is looked at when it builds the block.
+    """
     own = _most_alike(layer.block, _own_layers(tensors, depth))
     sparse = [any(_EXPERT.search(name) for name in names) for names in (own, layer.block)]
     for short, name in own.items():

@@ -77,7 +77,11 @@ class SafetensorsFile:
 
 @dataclass(frozen=True)
 class SafetensorsModel:
-    """Hold a folder's tensors by name; `size_bytes`: of all files; `parameters`: elements; `dtype`: of most bytes."""
+    """Hold the tensors of a model in a folder, from the headers of all its files.
+
+    `files`: in the order of their names; `tensors`: by name; `size_bytes`: of all files; `weight_bytes`: of the
+    tensors; `parameters`: number of their elements; `dtype`: the number format of most of the bytes.
+    """
 
     folder: Path
     files: tuple[Path, ...]
@@ -104,14 +108,20 @@ class SafetensorsModel:
 
 
 def model_folder(path: str | Path) -> Path | None:
-    """Return the folder of the safetensors model at a path (itself, or of a weights file); None without."""
+    """Return the folder of the safetensors model that a path means (the folder, or a weights file in it).
+
+    It gives None if there is none.
+    """
     path = Path(path)
     folder = path.parent if path.suffix.lower() == ".safetensors" and not path.is_dir() else path
     return folder if (folder / "config.json").is_file() else None
 
 
 def is_there(path: Path) -> bool:
-    """Return True if something may be looked at there. Never raises, as Path.exists does without rights."""
+    """Return True if something is there that may be looked at.
+
+    Never raises; Path.exists does in a folder without rights.
+    """
     try:
         path.stat()
     except (OSError, ValueError):
@@ -120,7 +130,11 @@ def is_there(path: Path) -> bool:
 
 
 def read_safetensors_model(folder: str | Path) -> SafetensorsModel:
-    """Return the tensors of a file or an index's parts. Raises ModelFileBroken, ModelNotSupported (pickled, none)."""
+    """Return the tensors of a model: one file, or the parts that an index names.
+
+    Raises ModelFileBroken (a part is missing or damaged, the index does not fit the parts), ModelNotSupported (weights
+    that are pickled, which can run code, or none at all).
+    """
     folder = Path(folder)
     weight_map = None
     if is_there(folder / SINGLE):
@@ -184,7 +198,11 @@ def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
 
 
 def names_at_first_sight(folder: Path) -> frozenset[str]:
-    """Return the first tensor names of a folder's single file, FUSION of a pickled one, or nothing."""
+    """Return the tensor names at the beginning of a folder's single file of weights, despite other defects.
+
+    If there are pickled files only, which are not unpickled: FUSION, if one contains it. Empty if the header is not
+    read, like the long ones of models.
+    """
     beginning = _beginning(folder / SINGLE)
     if beginning:
         length = int.from_bytes(beginning[:_LENGTH_BYTES], "little")

@@ -21,7 +21,10 @@ _TYPES: dict[str, np.dtype[Any]] = {
 
 
 def _eight_bits() -> NDArray[np.float32]:
-    """Return F8_E4M3's values by bits: 1, 4, 3; no infinity (Micikevicius et al. 2022, arXiv:2209.05433, table 1)."""
+    """Return the values of F8_E4M3 by their bits: a sign, four of the exponent, three of the fraction; no infinity.
+
+    Source: Micikevicius et al., "FP8 Formats for Deep Learning" (2022, arXiv:2209.05433), table 1.
+    """
     bits = np.arange(128)
     exponent, fraction = bits >> 3, (bits & 7) / 8
     found = np.where(exponent == 0, np.ldexp(fraction, -6), np.ldexp(1 + fraction, exponent - 7))
@@ -33,7 +36,11 @@ _EIGHT_BITS = _eight_bits()
 
 
 def read_rows(path: Path, tensor: StoredTensor, first: int, count: int) -> NDArray[np.float32]:
-    """Return rows as float32 (count, columns), a vector as one. Raises ModelFileBroken, ModelNotSupported, OSError."""
+    """Return rows of a matrix, or a vector as the only one: float32, shape (count, columns).
+
+    Raises ModelFileBroken, ModelNotSupported (other numbers than floating point of 16 bits or more, and F8_E4M3),
+    OSError.
+    """
     kind = _TYPES.get(tensor.dtype)
     if kind is None:
         raise ModelNotSupported(

@@ -34,7 +34,10 @@ def read_messages(data: object, left: NotDone | None = None) -> tuple[Message, .
 
 
 def picture_of(part: object) -> dict[str, Any] | None:
-    """Return a picture's part, of any interface, in the chat interface's form; else None. Raises InvalidRequest."""
+    """Return a part of a message that is a picture, in any interface's form, as the chat interface has it.
+
+    None for a part of another kind. Raises InvalidRequest if it says no address.
+    """
     kind = part.get("type") if isinstance(part, Mapping) else None
     if not isinstance(part, Mapping) or kind not in ("image", "image_url", "input_image"):
         return None

@@ -36,7 +36,11 @@ class ReplyContext:
 
 
 class Form(ABC):
-    """Format a request's replies, whole or in pieces: media_type, model, context, id, created, results (ended ones)."""
+    """Format the replies to one request: whole, or as the pieces of a stream.
+
+    Attributes: media_type (of a stream); model (its name); context; id (made up); created (seconds since 1970); results
+    (those that have ended).
+    """
 
     media_type = "text/event-stream"
 

@@ -13,7 +13,10 @@ _OBJECTS = {"chat": "chat.completion", "text": "text_completion"}
 
 
 class ReplyForm(Form):
-    """Form chat or text completions (`kind`): `copies` a prompt, maybe `with_usage` at the end, with `echo`."""
+    """Form replies of /v1/chat/completions or of /v1/completions (`kind`).
+
+    `with_usage`: a stream ends with its usage; `copies`: replies to each prompt; `echo`: with the continued text.
+    """
 
     def __init__(
         self,

@@ -140,7 +140,10 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
 
 
 def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
-    """Return True if the reply continues the assistant, False for no new turn. Raises InvalidRequest."""
+    """Check a body's options on continuing the assistant's last message, and return True if the reply continues it.
+
+    Return False if the template is not to begin a turn for it. Raises InvalidRequest.
+    """
     wanted, opens = body.get("continue_final_message"), body.get("add_generation_prompt")
     written = len(messages) > 1 and messages[-1].role == "assistant"
     if wanted not in (None, False) and opens is True:
@@ -189,7 +192,10 @@ def _ids(pieces: Sequence[int | str]) -> tuple[int, ...]:
 
 
 def _prompts(value: object) -> list[str | tuple[int | str, ...]]:
-    """Return a body's prompts, one at least: texts, token ids, or both in turn. Raises InvalidRequest."""
+    """Return the prompts of a body, one at least: texts, or lists of token ids, maybe with texts between them.
+
+    Raises InvalidRequest.
+    """
     listed = value if isinstance(value, list) and value and not any(type(each) is int for each in value) else [value]
     found: list[str | tuple[int | str, ...]] = []
     for prompt in listed:

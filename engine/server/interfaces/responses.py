@@ -77,7 +77,10 @@ def input_items(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _as_messages(items: list[Any], left: NotDone) -> list[dict[str, Any]]:
-    """Return items as messages: thoughts and calls join the assistant's, unknown kinds go. Raises InvalidRequest."""
+    """Return items as messages of the chat interface: thoughts and calls join the assistant's message.
+
+    Items of what this server does not do are passed over. Raises InvalidRequest.
+    """
     messages: list[dict[str, Any]] = []
     for item in items:
         if not isinstance(item, Mapping):
@@ -152,7 +155,10 @@ def _joined(content: object) -> str:
 
 
 class ResponsesForm(Form):
-    """Form a response of items; `tools`: the client's by shown names; `keep`: gets body and response at the end."""
+    """Form a response: the thought, the message and the calls are items of its own.
+
+    `tools`: of the client, by the names that the model is shown; `keep`: is given the body and the response at its end.
+    """
 
     def __init__(
         self,

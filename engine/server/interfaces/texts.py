@@ -23,7 +23,10 @@ _MOST_TEXTS = 2048
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Hold the texts (token ids between them) or messages to tokenise; `pieces`: with each token's text."""
+    """Hold the input of a tokenisation: texts, between which token ids may stand, or messages.
+
+    `pieces`: with the text of each token.
+    """
 
     texts: tuple[str | int, ...]
     messages: tuple[Message, ...]

@@ -42,7 +42,10 @@ class Offered:
             self.functions.append({"type": "function", "function": {"name": name, **kept}})
 
     def options(self, choice: object, left: NotDone, *, one_call: bool) -> dict[str, Any]:
-        """Return options by the tools to be called; none not offered is demanded. Raises InvalidRequest."""
+        """Return the options of a request, by which of the tools are to be called. Raises InvalidRequest.
+
+        A call that cannot be, since no such function is offered, is not demanded.
+        """
         wish, names = _wish(choice, left)
         shown = [name for name in self.tools if not names or name in names or self.tools[name].name in names]
         if not shown and (names or wish == "required"):
@@ -63,7 +66,10 @@ def shown_name(name: str, space: str = "") -> str:
 
 
 def read_tools(data: object, left: NotDone, *, custom_takes_text: bool = True) -> Offered:
-    """Return tools to be run by clients; "custom" takes one text, or is a function. Raises InvalidRequest."""
+    """Return the tools of a body; those that a server would have to run are left out. Raises InvalidRequest.
+
+    `custom_takes_text`: a tool of the type "custom" takes one text, as with OpenAI; else it is a function.
+    """
     offered = Offered()
     if data is None:
         return offered

@@ -72,7 +72,10 @@ class PlotTool:
 
 
 def run_code(code: str, cancel: CancelToken, timeout: float) -> dict[str, Any]:
-    """Run code in a child; return "value" and "printed" as text, and "json". Raises ToolRefused, Cancelled."""
+    """Run code in a child and return its "value" and its "printed" output as text, and its "json".
+
+    Raises ToolRefused, Cancelled.
+    """
     ends = monotonic() + min(timeout, _CLOCK_S)
 
     def check() -> None:

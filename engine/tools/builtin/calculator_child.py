@@ -1,4 +1,7 @@
-"""Run JavaScript in a limited child: QuickJS has no files, network or timers, and its output is cut."""
+"""Run one piece of JavaScript, in the child, within limits of memory and time.
+
+QuickJS has no files, no network and no timers of its own, and is given none. What it says is cut here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Read named folders (list, read, search) by `folder/…`; links lead nowhere outside, nothing is written."""
+"""Read the files of folders that were named: list, read, search. Nothing is ever written.
+
+A path is `folder/…`, with the name of one of the folders first. What a symbolic link leads to outside of the folders
+is not there.
+"""
 
 from __future__ import annotations
 

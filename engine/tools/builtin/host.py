@@ -17,7 +17,10 @@ from engine.tools.tool import CALL_SECONDS, Tool, ToolOutput
 
 @dataclass(frozen=True, slots=True)
 class BuiltinChoice:
-    """Select the tools that are on, none by default; `folders`: to be read; `chats`: searches the kept chats."""
+    """Select the built-in tools that are on; none are by default.
+
+    `folders`: whose files may be read; `chats`: the function that searches the kept chats.
+    """
 
     clock: bool = False
     calculator: bool = False

@@ -64,7 +64,10 @@ def normal(name: str) -> str:
 
 
 def licence_files(found: Distribution) -> list[tuple[str, Path]]:
-    """A distribution's licence texts (short name, file), the main one first, and PEP 770's lists of parts."""
+    """The licence texts that came with a distribution, as (short relative name, file), the main one first.
+
+    Also the lists of compiled-in parts that wheels bring (PEP 770: dist-info/sboms).
+    """
     texts = {}
     for file in found.files or ():
         path = PurePosixPath(str(file).replace("\\", "/"))

@@ -26,9 +26,16 @@ packages. Without it the processor computes.
 def write_tar(
     bundle: Path, target: Path, *, name: str, epoch: int, extras: Mapping[str, tuple[bytes, int]] | None = None
 ) -> None:
-    """Pack a bundle into a .tar.gz, below one folder `name`, dated `epoch`, with `extras` (None: a portable program's).
+    """Pack a bundle and the extra files of a portable program into a .tar.gz.
 
-    These are content and mode by name. Raises SetupError if it cannot be shipped or written.
+    Args:
+        bundle: the frozen program's folder.
+        target: the archive; it appears only once it is whole.
+        name: the one folder that everything in the archive is in, outrider-0.1.0.
+        epoch: the time, in seconds since 1970, that everything in it bears.
+        extras: more files by their names, as content and mode; None for those of a portable program.
+
+    Raises SetupError if the bundle cannot be shipped or the archive not be written.
     """
     more = portable_files(bundle) if extras is None else extras
     with (
@@ -48,7 +55,10 @@ def write_tar(
 
 
 def portable_files(bundle: Path) -> dict[str, tuple[bytes, int]]:
-    """Return a portable program's extra files (content and mode by name). Raises SetupError for unread libraries."""
+    """Return the extra files of a portable program, as content and mode by name: licence, help, icon, menu entry.
+
+    Raises SetupError if the bundle's libraries cannot be read.
+    """
     readme = (LINUX / "portable-README.txt").read_text(encoding="utf-8")
     packages = [re.sub(r" \(>=.*\)", "", needed) for needed in needed_packages(bundle)]
     packages = [re.sub(r" \| (\S+)", r" (or \1)", needed) for needed in packages]
@@ -68,7 +78,10 @@ def portable_files(bundle: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def write_checksums(files: Iterable[Path], target: Path) -> None:
-    """Write a `sha256sum --check` list of files beside it, by name. Raises SetupError for others and unusable names."""
+    """Write a list that `sha256sum --check` reads, of files that lie beside it, in the order of their names.
+
+    Raises SetupError if a file cannot be read, lies elsewhere or cannot be named in such a list.
+    """
     lines = []
     for path in sorted(files, key=lambda found: found.name):
         if path.parent.resolve() != target.parent.resolve():

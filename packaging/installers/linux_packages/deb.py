@@ -46,9 +46,18 @@ def write_deb(
     depends: Sequence[str],
     icons: Path | None = None,
 ) -> None:
-    """Build the .deb of a frozen program, dated `epoch`, with the field Depends from `needed_packages`.
+    """Build the .deb of a frozen program.
 
-    `icons`: folder of `<size>.png`; None: drawn here. Raises SetupError where dpkg-deb, the bundle or the disk fails.
+    Args:
+        bundle: the frozen program's folder.
+        target: the package; it appears only once it is whole.
+        version: the program's version.
+        epoch: the time, in seconds since 1970, that everything in it bears.
+        flavour: "standard" or "full".
+        depends: the field Depends, from `needed_packages`.
+        icons: folder with `<size>.png`, as icons.py writes it; None to draw them with this Python's Qt.
+
+    Raises SetupError where dpkg-deb is missing or fails, the bundle cannot be shipped or the disk is full.
     """
     if shutil.which("dpkg-deb") is None:
         raise SetupError("dpkg-deb is missing: a .deb can be built on Debian or Ubuntu, or with their package dpkg.")

@@ -63,7 +63,14 @@ def control(
 
 
 def copyright_file(bundle: Path, home: str) -> str:
-    """Write Debian's copyright file (format 1.0): our licence, and the bundle's components, installed at `home`."""
+    """The machine-readable copyright file: our licence, and where those of the components are.
+
+    Args:
+        bundle: the frozen program; its licences/components.json lists what it contains.
+        home: where the bundle's folder is once installed.
+
+    Source: Debian's copyright format 1.0.
+    """
     licence = (places.ROOT / "LICENSE").read_text(encoding="utf-8")
     holder = re.search(r"^Copyright \(c\) (.+)$", licence, re.MULTILINE)
     lines = [
@@ -84,7 +91,10 @@ def copyright_file(bundle: Path, home: str) -> str:
 
 
 def changelog(markdown: str, package: str, version: str, epoch: int) -> str:
-    """Debian's changelog, with the items of the newest section of ours. Source: deb-changelog(5)."""
+    """Debian's changelog, with the items of the newest section of ours.
+
+    Source: deb-changelog(5).
+    """
     section = re.split(r"^## ", markdown, flags=re.MULTILINE)[1]
     items = re.findall(r"^- (.+(?:\n  .+)*)$", section, re.MULTILINE)
     lines = [f"{package} ({version}) unstable; urgency=medium", ""]

@@ -17,7 +17,10 @@ _END, _STRINGS, _RPATH, _RUNPATH = 0, 5, 15, 29
 
 
 def forget_build_folders(bundle: Path) -> list[str]:
-    """Remove absolute search paths from libraries; give their names. Raises SetupError if mixed with the bundle's."""
+    """Remove the search paths with absolute folders from all libraries of a bundle; gives the libraries' names.
+
+    Files keep their size. Raises SetupError for a path that also has folders of the bundle: that must be built again.
+    """
     files = [entry for entry in entries(bundle) if entry.link is None and entry.path.is_file()]
     return [entry.name for entry in files if _forget(entry.path)]
 

@@ -36,7 +36,14 @@ _DRIVERS = {"libggml-vulkan.so": ("libvulkan1", "mesa-vulkan-drivers")}
 
 @dataclass(frozen=True)
 class Library:
-    """A bundle's library: path, names (file and soname), needed sonames, versions of symbols (GLIBC_2.34)."""
+    """An executable or library of a bundle.
+
+    Attributes:
+        path: where it is.
+        names: what others may call it by: its file's name and its soname.
+        needed: sonames of the libraries that it is linked with.
+        versions: versions of symbols that it wants of them, GLIBC_2.34.
+    """
 
     path: Path
     names: frozenset[str]
@@ -45,7 +52,10 @@ class Library:
 
 
 def needed_packages(bundle: Path) -> tuple[str, ...]:
-    """List Depends' packages of libraries that the bundle lacks. Raises SetupError for an unknown one."""
+    """List the packages for the field Depends of Debian's control file.
+
+    Libraries that the bundle brings are left out. Raises SetupError for a library that no package is known for.
+    """
     libraries = read_libraries(bundle)
     brought = frozenset[str]().union(*(library.names for library in libraries))
     packages = {_DATA[name] for name in _DATA if name in brought}
@@ -76,7 +86,10 @@ def minimum_glibc(bundle: Path) -> str:
 
 
 def read_libraries(bundle: Path) -> list[Library]:
-    """Read a folder's ELF files, no links, and their references. Raises SetupError if objdump fails."""
+    """Read all ELF files of a folder, without links, and their references to each other.
+
+    Raises SetupError where binutils' objdump, which reads them, is missing or fails.
+    """
     files = [entry.path for entry in entries(bundle) if entry.link is None and entry.path.is_file()]
     return read_files([path for path in files if _is_elf(path)])
 

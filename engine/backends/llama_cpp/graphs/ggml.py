@@ -64,7 +64,11 @@ def _functions() -> dict[str, Any]:
 
 
 class Computation:
-    """Hold tensors and `graphs` of ggml, as addresses, all made before `allocate`; `tensors`: how many at most."""
+    """Hold tensors of ggml and their computations. A tensor and a graph are numbers: ggml's addresses.
+
+    All are made before `allocate`, and filled behind it. `tensors`: how many there will be at most, results of
+    operations included; `graphs`: how many graphs of them.
+    """
 
     def __init__(self, tensors: int, graphs: int) -> None:
         self._call = call = _functions()
