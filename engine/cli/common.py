@@ -119,7 +119,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def notes_console(*, quiet: bool) -> Console | None:
-    """Return where notes and progress are printed; None: nowhere."""
+    """Open the console for notes and progress, on standard error; None if quiet."""
     if quiet:
         return None
     from rich.console import Console  # noqa: PLC0415 - long to import
