@@ -1,6 +1,7 @@
 """Cancelling: when it is heard, what is kept, and that the next call works."""
 
 import ctypes
+import gc
 import threading
 import time
 
@@ -132,3 +133,23 @@ def test_a_reply_that_ends_by_itself_clears_the_token() -> None:
             decoder.cancel_token.cancel()
     assert not decoder.cancel_token.cancelled
     assert decoder.generate(PROMPT, max_tokens=4).finish_reason == "length"
+
+
+def test_a_hundred_starts_and_cancels() -> None:
+    decoder = _decoder(0.0005)
+    threads = threading.active_count()
+    ends: list[str] = []
+    for number in range(100):
+        timer = threading.Timer(0.0002 * (number % 30), decoder.cancel_token.cancel)
+        timer.start()
+        try:
+            ends.append(decoder.generate(PROMPT, temperature=1.0, max_tokens=10_000).finish_reason)
+        except Cancelled:
+            ends.append("before the first token")
+        timer.join()
+        decoder.cancel_token.clear()
+    gc.collect()
+    assert set(ends) <= {"cancelled", "before the first token"}
+    assert "cancelled" in ends
+    assert threading.active_count() == threads
+    assert decoder.generate(PROMPT, max_tokens=4).stats.emitted == 4

@@ -1,5 +1,6 @@
 """Configurations check themselves when they are made, and say what is allowed."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +138,12 @@ def test_nonsense_is_refused(make: Callable[[], object], error: type[Exception])
     with pytest.raises(error) as caught:
         make()
     assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize("kind", [SamplingConfig, SpeculationConfig, LoadConfig, GenerationRequest, Message])
+def test_configurations_are_frozen(kind: type) -> None:
+    assert dataclasses.is_dataclass(kind)
+    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
 def test_three_kinds_of_prompt() -> None:

@@ -4,10 +4,26 @@ from typing import Any
 
 import pytest
 
-from engine.events import GenerationResult
+from engine.config import SamplingConfig
+from engine.drafting.none import NoDrafter
+from engine.events import Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
+from engine.generation.loop import GenerationLoop
 from engine.messages.message import Message
 from engine.messages.parts import ReasoningPart, TextPart, ToolCall
 from engine.stats import GenerationStats
+from helpers.decoding.fake_backend import FakeBackend
+from helpers.decoding.loop_plans import loop_plan
+
+
+def test_the_events_of_a_reply_are_frozen() -> None:
+    plan = loop_plan(FakeBackend(seed=1), NoDrafter(), SamplingConfig(), [1, 2, 3], length=3)
+    kinds = set()
+    for event in GenerationLoop(plan).run():
+        kinds.add(type(event))
+        for name in (event._fields[0], "other"):
+            with pytest.raises(AttributeError):
+                setattr(event, name, 7)
+    assert kinds == {PromptProgress, TokenEvent, RoundEvent, Finished}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.settings.settings import Settings
+from app.views.widgets.labels import FixedHeightLabel
 from app.views.widgets.picker import Picker
 from engine.host import cache_folder
 from helpers.decoding.scripted_decoder import Script
@@ -155,6 +156,18 @@ def test_a_new_pair_is_measured_behind_its_first_reply(open_window: OpenWindow) 
     window.ready()
     assert script.measured == ["cancelled"]
     assert window.ask("Hello again").status == "done"
+
+
+def test_a_label_has_room_for_the_longest_text(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    label = window.main.panel.lookahead
+    window.main.panel.setFixedWidth(240)
+    window.wait(lambda: label.width() < 220)
+    for text in ("short", "plain · this draft does not pay here"):
+        label.setText(text)
+        assert label.height() == label.room_for(label.width())
+    narrow = FixedHeightLabel(["a few words", "some more words than that"])
+    assert narrow.room_for(60) > narrow.room_for(600) >= narrow.fontMetrics().height()
 
 
 def test_the_bundled_pair_is_measured_once_for_all_time(open_window: OpenWindow, demo_pair: Pair) -> None:

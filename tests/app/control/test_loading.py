@@ -4,13 +4,15 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from app.control.replies import current_activity
 from app.settings.settings import Settings
-from app.state.models.load_options import LoadChoice
+from app.state.models.load_options import FIELDS, LoadChoice, check, read
 from app.state.models.load_state import LoadState
 from app.state.models.selection import Loaded
 from app.words.figures import activity_word
-from engine import LoadProgress, ModelFileBroken
+from engine import InvalidRequest, LoadProgress, ModelFileBroken
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 
@@ -29,6 +31,31 @@ def test_options_come_back_from_a_file_as_far_as_they_make_sense() -> None:
     for wrong in (*senseless, {"gpu_layers": -2}):
         assert LoadChoice.from_mapping(wrong) == LoadChoice()
     assert LoadChoice.from_mapping({"gpu_layers": -1}) == LoadChoice(gpu_layers=-1)
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "wrong"),
+    [
+        ("threads", "4", ""),
+        ("threads", " ", ""),
+        ("threads", "0", "from 1 to 512"),
+        ("threads", "four", "whole number"),
+        ("context", "4,096", ""),
+        ("context", "7", "8 tokens or more"),
+        ("gpu_layers", "-1", ""),
+        ("gpu_layers", "-2", "-1 for all"),
+        ("cache_type", "q4_0", ""),
+        ("cache_type", "q3", "f16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl"),
+    ],
+)
+def test_options_are_checked_while_they_are_typed(field: str, text: str, wrong: str) -> None:
+    assert field in FIELDS
+    said = check(field, text)
+    assert (said is None) is (not wrong)
+    if said is not None:
+        assert wrong in said
+        with pytest.raises(InvalidRequest):
+            read(field, text)
 
 
 def context_of(window: Window) -> tuple[int, int | None]:

@@ -46,6 +46,14 @@ def test_a_small_pair_until_the_context_is_full(open_window: OpenWindow, story_p
     assert window.view(again).summary.text().endswith("without the oldest 2 messages")
 
 
+def test_a_prompt_longer_than_the_context(open_window: OpenWindow, story_pair: Pair) -> None:
+    window = open_window(pair=story_pair)
+    exchange = window.ask("Once upon a time there was a dog. " * 200)
+    assert exchange.problem is not None
+    assert "the context holds only 512" in exchange.problem.text
+    assert window.ask("Once upon a time").status == "done"
+
+
 def rows(picker: object) -> dict[str, tuple[bool, str]]:
     """The lines of a picker: whether each can be chosen, and its tooltip."""
     model = picker.model()  # type: ignore[attr-defined]

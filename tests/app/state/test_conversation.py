@@ -31,6 +31,29 @@ def branched() -> Conversation:
     return conversation
 
 
+def test_the_newest_branch_is_shown_and_the_others_are_a_step_away(branched: Conversation) -> None:
+    assert _ids(branched) == [7]
+    assert branched.branch(7) == (2, 2)
+    assert branched.step(7, -1) == 1
+    assert _ids(branched) == [1, 5, 6]
+    assert branched.branch(5) == (2, 2)
+    assert branched.step(5, -1) == 2
+    assert _ids(branched) == [1, 2, 3, 4]
+
+
+def test_a_branch_opens_where_it_was_left(branched: Conversation) -> None:
+    branched.choose(3)
+    assert _ids(branched) == [1, 2, 3, 4]
+    branched.choose(7)
+    branched.choose(1)
+    assert _ids(branched) == [1, 2, 3, 4]
+
+
+def test_a_step_past_the_last_branch_stays_there(branched: Conversation) -> None:
+    assert branched.step(7, 5) == 7
+    assert branched.step(7, -9) == 1
+
+
 def test_deleting_shows_the_branch_before(branched: Conversation) -> None:
     branched.choose(6)
     assert branched.delete(5) == [5, 6]
@@ -40,6 +63,11 @@ def test_deleting_shows_the_branch_before(branched: Conversation) -> None:
     assert branched.delete(7) == [7]
     assert branched.path == []
     assert branched.leaf is None
+
+
+def test_deleting_what_is_not_shown_changes_nothing_on_the_screen(branched: Conversation) -> None:
+    branched.delete(2)
+    assert _ids(branched) == [7]
 
 
 def test_what_moved_is_told_once(branched: Conversation) -> None:

@@ -14,7 +14,15 @@ from app.state.settings.generation import (
     GenerationChoice,
 )
 from app.state.settings.typed import check, parse, show
-from engine import DEFAULT_LOOKAHEAD, Message, SamplingConfig, ToolResult
+from engine import (
+    DEFAULT_LOOKAHEAD,
+    InvalidRequest,
+    InvalidSampling,
+    Message,
+    SamplingConfig,
+    ToolResult,
+    UnknownMethod,
+)
 from engine.sampling_rules import RULES
 
 FULL = GenerationChoice(
@@ -103,6 +111,15 @@ def test_what_makes_no_sense_falls_back_alone(name: str, value: object) -> None:
     assert getattr(GenerationChoice.from_mapping(kept, FULL), name) == getattr(FULL, name), "or to the base"
 
 
+def test_it_cannot_be_made_wrong() -> None:
+    with pytest.raises(InvalidSampling):
+        GenerationChoice(temperature=-1)
+    with pytest.raises(InvalidRequest):
+        GenerationChoice(max_tokens=0)
+    with pytest.raises(UnknownMethod):
+        GenerationChoice(method="nothing")
+
+
 @pytest.mark.parametrize("name", [name for name in CONVERSATION if name != "system"])
 def test_what_is_shown_can_be_typed_again(name: str) -> None:
     for choice in (FULL, GenerationChoice()):
@@ -181,6 +198,12 @@ def test_a_seed_repeats_a_reply() -> None:
 def test_plain_decoding_proposes_nothing() -> None:
     choice = GenerationChoice(method="autoregressive")
     assert [choice.lookahead_for(each, has_draft=True) for each in ("auto", 0, 7)] == [0, 0, 0]
+
+
+def test_the_system_prompt_comes_first() -> None:
+    messages = (Message("user", "Hello"),)
+    assert FULL.messages(messages) == (Message("system", FULL.system), *messages)
+    assert GenerationChoice(system=" \n").messages(messages) == messages
 
 
 def test_what_is_as_it_was_makes_no_other_value() -> None:

@@ -83,6 +83,12 @@ def test_plain_replies_are_what_is_compared_with() -> None:
     assert metrics.plain_speed is None, "of another target nothing is known"
 
 
+def test_a_fixed_lookahead_is_told_whatever_the_rounds_are() -> None:
+    watch = LookaheadWatch()
+    watch.choose(selection(4))
+    assert lookahead_words(Reply(watch).rounds(drafted(2, None), 20)) == "4 ahead · fixed"
+
+
 def test_what_is_expected_is_told_while_it_drafts(watch: LookaheadWatch) -> None:
     reply = Reply(watch)
     assert lookahead_words(reply.rounds(drafted())) == "3 ahead · about 1.4× faster expected"

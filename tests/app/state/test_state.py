@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.state.chat.transcript import Problem, Transcript
+from app.state.chat.transcript import Exchange, Problem, Transcript
 from app.state.models.models import ModelList
 from app.state.models.names import file_size, label, parameters, shown_name
+from app.state.models.selection import Loaded
 from app.state.speculation.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
 from engine import Fit, GenerationResult, GenerationStats, Message, ModelFile, PromptProgress, RoundEvent, TokenEvent
 
@@ -38,6 +39,16 @@ def test_the_conversation_holds_what_was_answered() -> None:
         Message("user", "Three?"),
     )
     assert [failed.status, cancelled.status, partial.status] == ["failed", "cancelled", "cancelled"]
+
+
+def test_a_failure_keeps_what_was_written() -> None:
+    exchange = Exchange("Why?")
+    exchange.add("Becau")
+    exchange.end(result("Becau", "error"))
+    exchange.fail(Problem("broken"))
+    assert exchange.status == "failed"
+    assert exchange.reply == "Becau"
+    assert exchange.answered
 
 
 def test_rates_by_round_stay_bounded_and_exact() -> None:
@@ -192,6 +203,14 @@ def test_drafts_that_go_through_text_are_slower() -> None:
     assert [line.problem for line in lines] == [None, None]
     assert [(line.label, line.slower) for line in lines] == [("a · 12M Q8_0", False), ("b · 12M Q8_0", True)]
     assert "They have different tokenizers." in lines[1].hint
+
+
+def test_after_a_failure_what_is_loaded_is_chosen() -> None:
+    models = ModelList(None)
+    models.choose(target=model("a").path, sources=(model("b").path,), lookahead=99)
+    assert models.selection.lookahead == 32
+    models.show_loaded(Loaded(model("a").path))
+    assert (models.selection.target, models.selection.sources) == (model("a").path, ())
 
 
 def test_sizes_read_well() -> None:

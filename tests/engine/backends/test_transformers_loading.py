@@ -129,11 +129,16 @@ def test_broken(folder: Path, name: str) -> None:
 UNSUPPORTED: dict[str, tuple[Change, str]] = {
     "unknown": (config(model_type="foo"), "does not support the model type 'foo'"),
     "own-code": (config(model_type="foo", auto_map={"AutoConfig": "a.B"}), "code from the model folder"),
+    "translator": (config(model_type="t5", is_encoder_decoder=True), "encoder-decoder"),
+    "picture": (config(model_type="vit", architectures=["ViTForImageClassification"]), "do not generate text"),
     "classifier": (config(architectures=["LlamaForSequenceClassification"]), "which does not generate text"),
+    "embeddings": (config(architectures=["LlamaModel"]), "which does not generate text"),
     "quantised": (
         config(quantization_config={"quant_method": "gptq", "bits": 4}),
         "needs a package that is not installed",
     ),
+    "pickled": (lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"), "pickled"),
+    "no-weights": (lambda folder: (folder / "model.safetensors").unlink(), "it has no weights"),
     "no-config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
 }
 

@@ -8,13 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 
+import numpy as np
 import psutil
 import pytest
 
+from benchmarks.peers import llama_programs
 from benchmarks.peers.server_figures import AUTO, COMPARED, OURS, PLAIN, SERVER, SWEEP, Reply, Way
-from benchmarks.real import against_server, real
-from benchmarks.real.real_models import RealPair, find_pairs, fresh_caches
-from engine import bundled_pair
+from benchmarks.peers.serving import NotServed, served
+from benchmarks.real import against_server, beside_loops, first_replies, peak_memory, real
+from benchmarks.real.beside_loops import Afterwards, Beside, Later, told_speedup
+from benchmarks.real.figures import Must
+from benchmarks.real.real_models import RealPair, busy_loops, find_pairs, fresh_caches, real_prompts
+from engine import RoundEvent, bundled_pair
 from engine.bench.runs import NGRAM
 from engine.system.cache_files import cache_folder
 from helpers.paths import BENCH, ROOT, TESTS
@@ -43,6 +48,14 @@ def test_pairs_are_found_by_the_names_of_their_files(tmp_path: Path) -> None:
     assert (qwen.title, gemma.title) == ("Qwen2.5-Coder 1.5B alone", "Gemma 3 270M alone")
 
 
+def test_each_set_has_prompts() -> None:
+    found = real_prompts(["editing", "German"], 2)
+    assert [(prompt.category, prompt.number) for prompt in found] == [
+        *(("editing", 0), ("editing", 1)),
+        *(("German", 0), ("German", 1)),
+    ]
+
+
 def test_fresh_caches_are_empty_and_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     for before in ("/somewhere", None):
         if before is None:
@@ -65,6 +78,21 @@ def _fail_within(folders: list[Path]) -> None:
         raise RuntimeError("here")
 
 
+def test_loops_end_with_an_error_too() -> None:
+    loops: list[psutil.Process] = []
+    with pytest.raises(RuntimeError, match="here"):
+        _fail_beside(loops)
+    assert len(loops) == 2
+    assert not any(loop.is_running() for loop in loops)
+
+
+def _fail_beside(loops: list[psutil.Process]) -> None:
+    before = set(psutil.Process().children())
+    with busy_loops(2):
+        loops += set(psutil.Process().children()) - before
+        raise RuntimeError("here")
+
+
 def test_loops_end_where_the_benchmark_is_killed() -> None:
     script = (
         "import psutil, os, signal\n"
@@ -81,6 +109,93 @@ def test_loops_end_where_the_benchmark_is_killed() -> None:
     while psutil.pid_exists(loop) and psutil.Process(loop).status() != psutil.STATUS_ZOMBIE:
         assert monotonic() < given_up
         sleep(0.05)
+
+
+def test_a_server_that_does_not_start_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NotServed, match=r"none\.gguf"), served(tmp_path / "none.gguf"):
+        pass
+
+
+@pytest.mark.parametrize("amx", [True, False])
+def test_llama_cpp_is_built_without_amx_where_the_processor_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, amx: bool
+) -> None:
+    information = tmp_path / "cpuinfo"
+    information.write_text(f"flags\t\t: fpu avx512f{' amx_bf16 amx_tile' if amx else ''}\n", encoding="utf-8")
+    assert llama_programs.has_amx(information) == amx
+    assert not llama_programs.has_amx(tmp_path / "none")
+    ran: list[list[str]] = []
+
+    def tool(command: list[str]) -> None:
+        ran.append(command)
+        objects = next((tmp_path / f"{path}" for path in command if path.endswith(".build")), tmp_path)
+        (objects / "bin").mkdir(parents=True, exist_ok=True)
+
+    monkeypatch.setattr(llama_programs, "has_amx", lambda: amx)
+    monkeypatch.setattr(llama_programs, "_fetch_source", lambda folder: folder)
+    monkeypatch.setattr(llama_programs, "_run_tool", tool)
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    program = llama_programs.build_server(tmp_path)
+    assert ("-DCMAKE_CXX_FLAGS=-mno-amx-tile -mno-amx-int8 -mno-amx-bf16" in ran[0]) == amx
+    assert ("without-amx" in str(program)) == amx
+
+
+def _by_name(musts: list[Must], name: str) -> Must:
+    return next(must for must in musts if name in must.name)
+
+
+def test_auto_is_compared_in_the_first_reply_and_later() -> None:
+    table = {way: np.array([[64.0, 64.0 / speed]] * 4) for way, speed in (("3", 30.0), ("4", 40.0), ("auto", 38.0))}
+    single = [(35.0, {"3": 50.0, "4": 40.0, "auto": 40.0}), (37.0, {"3": 30.0, "4": 40.0, "auto": 40.0})]
+    near = first_replies.conclude(PAIR, table, single)
+    assert near.best == "4"
+    assert near.first == pytest.approx([35.0 / 40.0, 37.0 / 40.0])
+    musts = first_replies.musts_of([near])
+    assert [must.met for must in musts] == [False, True]
+    assert _by_name(musts, "second reply").measured == {PAIR.title: pytest.approx(0.95)}
+
+
+def _beside(**speeds: tuple[float, float]) -> Beside:
+    """Two turns in which each state has these speeds, plain and auto, on both sides."""
+    return Beside(
+        PAIR,
+        {
+            (side, state, way): [speed, speed]
+            for side in (beside_loops.LIBRARY, beside_loops.SERVER)
+            for state, both in speeds.items()
+            for way, speed in zip(beside_loops.WAYS, both, strict=True)
+        },
+    )
+
+
+def test_what_is_left_beside_loops() -> None:
+    states = {beside_loops.QUIET: (100.0, 200.0), beside_loops.BUSY_LATER: (50.0, 100.0)}
+    good = beside_loops.musts_of([_beside(**states, **{beside_loops.BUSY_AT_ONCE: (46.0, 95.0)})], [])
+    assert all(must.met for must in good)
+    bad = beside_loops.musts_of([_beside(**states, **{beside_loops.BUSY_AT_ONCE: (46.0, 40.0)})], [])
+    assert _by_name(bad, "busy over quiet").misses == [
+        f"{PAIR.title} auto {side} busy at once" for side in (beside_loops.LIBRARY, beside_loops.SERVER)
+    ]
+    assert not _by_name(bad, "auto over plain").met
+
+
+def test_what_stays_afterwards_counts_from_the_second_reply_on() -> None:
+    fresh = [[Later(place, 100.0, 50.0, 2.0) for place in range(3)]] * 2
+    after = [[Later(0, 10.0, 50.0, 9.0), Later(1, 98.0, 50.0, 2.2), Later(2, 96.0, 50.0, 1.5)]] * 2
+    found = Afterwards(PAIR, after, fresh)
+    assert found.ratios == pytest.approx([0.98, 0.96] * 2)
+    musts = beside_loops.musts_of([], [found])
+    assert all(must.met for must in musts)
+    off = [[*turn[:2], replace(turn[2], told=3.0)] for turn in after]
+    told = _by_name(beside_loops.musts_of([], [Afterwards(PAIR, off, fresh)]), "told")
+    assert told.misses == [f"{PAIR.title} after reply 3"]
+
+
+def test_a_reply_told_what_its_rounds_did() -> None:
+    drafted, plain = (RoundEvent(1, "draft-model", 4, n, n, 1.0, 1.0, 2.0 if n else 1.0, ()) for n in (4, 0))
+    assert told_speedup([drafted, drafted, plain]) == 2.0
+    assert told_speedup([drafted, plain, plain]) == 1.0
+    assert told_speedup([]) == 1.0
 
 
 def _replies(way: Way, speed: float, proposed: int = 0, phase: str = COMPARED) -> list[Reply]:
@@ -108,6 +223,15 @@ def test_the_readme_has_a_row_for_each_comparison() -> None:
     silent = replace(found, replies=[reply for reply in replies if reply.way != (SERVER, 3)], best={("code", 0.0): 0})
     assert "proposes nothing" in "\n".join(against_server.show(silent))
     assert next(iter(against_server.readme_rows(silent))).count("no draft")
+
+
+def test_tables_say_what_was_not_compared() -> None:
+    target, draft = bundled_pair()
+    pair = RealPair("qwen", "Target", target, "draft", draft)
+    assert peak_memory.show([peak_memory.Memory(pair, 2**30, None)])[-1].endswith("| 1,024 | – | – |")
+    plain = peak_memory.show([peak_memory.Memory(pair, 2**30, 2**29)])
+    assert plain[-1].endswith("| 512 (without the draft) | 2.00 |")
+    assert peak_memory.peak_of(os.getpid()) > 2**20
 
 
 def _real(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,7 @@
 """`make bench`: the page that it writes, and the parts that it runs."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks import suite
-from benchmarks.results import Setting
+from benchmarks import machine, suite
+from benchmarks.machine import has_own_kernels
+from benchmarks.results import Setting, make_head, with_origin, write_whole
 from benchmarks.suite import MEASURED, MUST_NOT_MET, NOT_MEASURED, ORDER, PARTS, Part, run_part
+from engine.system.machine import describe_machine
 from helpers.paths import BENCH, ROOT
 
 MACHINE = {
@@ -27,6 +30,20 @@ MACHINE = {
 SETTING = Setting(MACHINE, own_kernels=True, commit="abc1234")
 
 
+def test_the_head_names_the_machine_and_what_runs_on_it() -> None:
+    head = make_head(SETTING)
+    for row in (
+        "| processor | A processor, 2 cores (1 physical) |",
+        "| memory | 8.0 GiB |",
+        "| llama-cpp-python | 0.3.36, with this project's kernels |",
+        "| torch, transformers | 2.13.0, none |",
+        "| Outrider | 0.1.0, commit abc1234 |",
+    ):
+        assert row in head.splitlines()
+    assert "without this project's kernels" in make_head(Setting(MACHINE, own_kernels=False, commit="x"))
+    assert make_head(Setting(describe_machine(), own_kernels=has_own_kernels(), commit="x")).startswith("# What was")
+
+
 def test_a_section_is_renewed_in_its_place_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "FOLDER", tmp_path)
     monkeypatch.setattr(suite, "SECTIONS", tmp_path / "sections")
@@ -35,6 +52,29 @@ def test_a_section_is_renewed_in_its_place_and_the_others_stay(tmp_path: Path, m
     page = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert page.endswith("\n\n## A\n\n## B anew\n")
     assert page.startswith("# What was measured")
+
+
+def test_a_page_is_never_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.md"
+    write_whole(path, "one\n")
+
+    def full(self: Path, text: str, encoding: str) -> int:
+        with self.open("w", encoding=encoding) as file:
+            file.write(text[:1])
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="space"):
+        write_whole(path, "two\n")
+    assert path.read_text(encoding="utf-8") == "one\n"
+
+
+def test_a_section_says_how_and_when_it_was_measured() -> None:
+    text = with_origin("## A\n\nfigures\n", 'make bench ARGS="a"', "2026-01-02 03:04 UTC", 2.4, 1.0, SETTING)
+    heading, _, origin, _, *rest = text.split("\n")
+    assert (heading, rest) == ("## A", ["figures"])
+    for said in ('`make bench ARGS="a"`', "2026-01-02 03:04 UTC", "2 min", "abc1234", "with this", "1 % busy before"):
+        assert said in origin
 
 
 @pytest.fixture
@@ -70,6 +110,15 @@ def test_a_part_is_measured_or_says_why_not(
     assert found.removeprefix("## T").strip() in outcome.text
 
 
+@pytest.mark.usefixtures("at_once")
+def test_a_part_without_room_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = _part(tmp_path, "print('## T')", memory_gib=10.0**6)
+    monkeypatch.setattr(suite, "RUN", Path(part.options))
+    outcome = run_part(part, part.options, SETTING)
+    assert outcome.status == NOT_MEASURED
+    assert "it needs 1e+06 GiB of free memory" in outcome.text
+
+
 def _told_commands(source: str) -> tuple[set[str], set[str]]:
     """Return the commands of a benchmark's docstring: names behind `make bench`, files behind `python`."""
     text = ast.get_docstring(ast.parse(source)) or ""
@@ -86,6 +135,11 @@ def test_every_benchmark_tells_how_it_is_called() -> None:
             assert names <= {path.stem}, path
             assert files <= {path.relative_to(ROOT).as_posix()}, path
             assert names | files, path
+
+
+def test_a_wrong_command_would_be_seen() -> None:
+    told = '"""Speed.\n\n    make bench ARGS="speed --json"\n    python benchmarks/old.py [--json]\n"""\n'
+    assert _told_commands(told) == ({"speed"}, {"benchmarks/old.py"})
 
 
 def test_every_part_is_a_benchmark_that_takes_its_options() -> None:
@@ -117,3 +171,15 @@ def test_a_real_part_is_printed() -> None:
     assert done.returncode == MEASURED, done.stderr
     assert done.stdout.startswith("## Acceptance by rule")
     assert "| rejection, drawn tokens |" in done.stdout
+
+
+def test_waiting_for_other_programs_goes_by_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares, results = iter([0.5, 0.2, 0.01, 0.3]), iter("abcd")
+    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 0.0)
+    monkeypatch.setattr(machine, "_watched", lambda work, _helping_s: (next(shares), work()))
+    quiet = machine.Quiet()
+    assert quiet.measure(lambda: next(results)) == "c"
+    assert (quiet.repeated, quiet.others) == (2, [0.01])
+    quiet.patience_s = 0.0
+    assert quiet.measure(lambda: next(results)) == "d"
+    assert (quiet.repeated, quiet.others) == (2, [0.01, 0.3])

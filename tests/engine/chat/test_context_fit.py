@@ -6,8 +6,10 @@ import pytest
 
 from engine.chat.context_fit import PromptFit, fit_turns, measure_turns
 from engine.chat.template import encode_prompt
+from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ContextFull
+from engine.library.names import bundled_pair
 from engine.messages.message import Message
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
@@ -140,3 +142,26 @@ def test_error_comes_before_any_work() -> None:
     with pytest.raises(ContextFull):
         decoder.generate([{"role": "user", "content": "x" * 60}])
     assert target.forwards == []
+
+
+def test_a_real_chat_outgrows_its_context() -> None:
+    """Every turn is answered, the result says what was dropped, and most prompts are found in the cache."""
+    with SpeculativeDecoder() as decoder:
+        for attach, path in zip((decoder.attach_target, decoder.attach_draft), bundled_pair(), strict=True):
+            attach(LoadConfig(path, context_length=256, threads=1, trusted=True))
+        messages = [{"role": "system", "content": "You are helpful."}]
+        dropped, read = [], []
+        for turn in range(14):
+            messages.append({"role": "user", "content": f"Tell me a story about a fox and the number {turn}."})
+            fit = decoder.fit([Message(each["role"], each["content"]) for each in messages], max_tokens=40)
+            result = decoder.generate(messages, max_tokens=40)
+            assert (fit.tokens, fit.dropped_turns) == (result.prompt_tokens, result.dropped_turns)
+            assert result.prompt_tokens + len(result.tokens) <= 257
+            messages.append({"role": "assistant", "content": result.text})
+            dropped.append(result.dropped_turns)
+            read.append(result.prompt_evaluated)
+    assert dropped[0] == 0
+    assert dropped == sorted(dropped)
+    assert dropped[-1] > 0
+    assert len(set(dropped)) < 8
+    assert sum(evaluated < 60 for evaluated in read) > 7

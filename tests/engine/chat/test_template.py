@@ -199,6 +199,12 @@ def test_beginning_of_a_stop_string_is_released_when_it_was_none() -> None:
     assert not reply.stopped
 
 
+def test_held_text_comes_out_at_the_end() -> None:
+    shown, reply = _released([b"one <|"], ["<|end|>"])
+    assert shown == ["one ", "<|"]
+    assert reply.text == "one <|"
+
+
 def test_earliest_of_several_stop_strings_counts() -> None:
     _, reply = _released([b"abcdef"], ["ef", "cd", "de"])
     assert reply.text == "ab"

@@ -1,5 +1,6 @@
 """The command `bench`: its options, its JSON, its tables, its picture, and how it is cancelled."""
 
+import argparse
 import importlib.util
 import io
 import json
@@ -265,3 +266,12 @@ def test_picture(measure: Measure, tmp_path: Path) -> None:
     assert path.read_bytes() != first
     with pytest.raises(InvalidRequest, match="Cannot write"):
         draw_plot(report, tmp_path)
+
+
+def test_help_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    bench_command.add_arguments(parser)
+    assert "--no-ngram" in parser.format_help()
+    with pytest.raises(SystemExit):
+        main(["bench", "--help"])
+    assert "measurement" in capsys.readouterr().out

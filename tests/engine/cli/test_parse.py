@@ -79,6 +79,26 @@ def test_a_model(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     assert (code, json.loads(out)) == (0, {"reasoning": "", "content": "Hello", "tool_calls": []})
 
 
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ("{", "is not JSON"),
+        ("{}", "must contain a JSON list"),
+        ("[1]", 'Each function needs a "name"'),
+        ('[{"name": "f", "parameters": 1}]', "must be a JSON schema"),
+    ],
+)
+def test_bad_tools_are_one_sentence(
+    tools: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template, listed = tmp_path / "chat.jinja", tmp_path / "tools.json"
+    template.write_text(TEMPLATE, encoding="utf-8")
+    listed.write_text(tools, encoding="utf-8")
+    code, out, err = parse(monkeypatch, capsys, b"Hello", "--template", template, "--tools", listed)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
 def test_bad_input_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

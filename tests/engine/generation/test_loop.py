@@ -120,6 +120,14 @@ def test_forcing_one_feeds_one_token_a_round() -> None:
     check_counters(result)
 
 
+def test_no_acceptance_reads_zero() -> None:
+    decoder, _, _ = _pair([2] * 20, [3] * 20)
+    stats = decoder.generate(PROMPT, lookahead=4, max_tokens=20).stats
+    assert (stats.accepted, stats.acceptance_rate, stats.corrections, stats.mean_length) == (0, 0.0, 19, 1.0)
+    # The last token of a reply has no room for a proposal.
+    assert (stats.plain_tokens, stats.proposed) == (1, 4 * 16 + 3 + 2 + 1)
+
+
 def test_full_acceptance() -> None:
     said = [2, 3, 4, 5] * 5
     decoder, _, _ = _pair(said, said)
@@ -129,6 +137,15 @@ def test_full_acceptance() -> None:
     assert (stats.rounds, stats.accepted, stats.bonus_tokens, stats.acceptance_rate) == (4, 16, 4, 1.0)
     assert stats.mean_length == 5.0
     assert stats.acceptance_by_position == (1.0, 1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_identities(seed: int) -> None:
+    target = FakeBackend(6, 1, eos_token_ids=[5])
+    decoder = _decoder(target, FakeBackend(6, 1, sharpness=0.8))
+    result = decoder.generate([1, 2], lookahead=seed % 9, max_tokens=30, temperature=1.0, seed=seed, stop=["bca"])
+    check_counters(result)
+    assert decoder.stats == result.stats
 
 
 def test_tokens_past_the_end_count_nowhere() -> None:

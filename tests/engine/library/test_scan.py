@@ -281,6 +281,17 @@ def test_no_folder(tmp_path: Path) -> None:
         scan_folder(path)
 
 
+def test_cancel(tmp_path: Path) -> None:
+    for index in range(20):
+        make(tmp_path / f"{index}.gguf")
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(Cancelled):
+        scan_folder(tmp_path, cancel=cancel)
+    cancel.clear()
+    assert len(scan_folder(tmp_path, cancel=cancel)) == 20
+
+
 def test_what_changed_is_read_again(tmp_path: Path) -> None:
     path = make(tmp_path / "a.gguf", "before")
     assert scan_folder(tmp_path)[0].name == "before"

@@ -45,6 +45,33 @@ def text(value: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b"G", "not a GGUF"),
+        (b"GGUF", "incomplete"),
+        (header(2**60, 2**60), "claims"),
+        (header(1, 2**64 - 1), "claims"),
+        (header(0, 1, struct.pack("<Q", 2**60)), "damaged"),
+        (header(0, 1, text(b"a") + struct.pack("<IQ", types.STRING, 2**60)), "incomplete"),
+        (header(0, 1, text(b"a") + struct.pack("<IIQ", types.ARRAY, types.STRING, 2**60)), "claims"),
+        (header(0, 1, text(b"a") + struct.pack("<IIQ", types.ARRAY, types.UINT8, 2**60)), "incomplete"),
+        (header(0, 1, text(b"a") + struct.pack("<IIQ", types.ARRAY, types.ARRAY, 2)), "unknown type"),
+        (header(0, 1, text(b"\xff\xfe") + bytes(8)), "damaged"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(1000), "not a GGUF"),
+        (b"PK\x03\x04" + bytes(1000), "not a GGUF"),
+        (bytes(1000), "not a GGUF"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_files_that_claim_and_lie(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "x.gguf").write_bytes(content)
+    model = scan(tmp_path)["x.gguf"]
+    assert not model.usable
+    assert words in (model.problem or "")
+
+
+@pytest.mark.parametrize(
     "beginning",
     [
         b"GGUF",
@@ -225,6 +252,40 @@ def stored(tensors: dict[str, object], data: bytes = b"") -> bytes:
 GOOD = stored({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, bytes(8))
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (GOOD[:-1], "incomplete"),
+        (GOOD[:20], "incomplete"),
+        (GOOD + b"x", "extra bytes after its tensors"),
+        (struct.pack("<Q", 2**63) + b"{}", "not a safetensors"),
+        (struct.pack("<Q", 2**64 - 1) + b"{}", "not a safetensors"),
+        (struct.pack("<Q", 4) + b"{no}", "damaged"),
+        (struct.pack("<Q", 200_000) + b'{"a":' + b"[" * 199_995, "damaged"),
+        (stored({"a": 7}), "damaged"),
+        (stored({"a": {"dtype": "F32", "shape": [2**70], "data_offsets": [0, 8]}}, bytes(8)), "damaged"),
+        (
+            stored(
+                {
+                    "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+                    "b": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]},
+                },
+                bytes(12),
+            ),
+            "wrong offset",
+        ),
+    ],
+)
+def test_safetensors_that_lie(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "model.safetensors").write_bytes(content)
+    model = scan(tmp_path)[tmp_path.name]
+    assert not model.usable
+    assert words in (model.problem or "")
+    assert model.file_format == "safetensors"
+
+
 @pytest.mark.parametrize("name", ["a\0.safetensors", "\ud800.safetensors", "a" * 5000 + ".safetensors"])
 def test_an_index_of_what_no_file_is_called(tmp_path: Path, name: str) -> None:
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
@@ -255,6 +316,18 @@ def test_a_folder_that_may_be_listed_and_not_entered(tmp_path: Path) -> None:
     assert found["good.gguf"].usable
     assert "Permission denied" in (found["shut"].problem or "")
     assert "no permission to read it" in (found["x.gguf"].problem or "")
+
+
+@pytest.mark.parametrize("name", ["../secret.safetensors", "/etc/passwd", "a/b.safetensors", "..", 7])
+def test_an_index_does_not_lead_outside(tmp_path: Path, name: object) -> None:
+    (tmp_path / "secret.safetensors").write_bytes(GOOD)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
+    model = scan(tmp_path)["model"]
+    assert not model.usable
+    assert "not a safetensors file in the folder" in (model.problem or "")
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "", "nul", "[]", '{"model_type": 7}', '{"architectures": {"a": 1}}'])

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.formats.safetensors.reader import read_safetensors_model
 from engine.library import scan as library
 from engine.library.scan import ModelFile, inspect_model, scan_folder
 from engine.system import installation
+from engine.translatable import Translatable
 from helpers.paths import ROOT
 
 LLAMA = {
@@ -207,6 +209,19 @@ def test_pickled_weights_are_listed_with_what_to_do(tmp_path: Path) -> None:
         assert "Convert them to safetensors" in (model.problem or "")
         assert model.size_bytes == 6
         assert model.architecture == "llama"
+
+
+def test_why_there_are_no_weights_can_be_said_in_another_language(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    reasons = []
+    for name in (None, "odd.safetensors", "model-00001-of-00002.safetensors", "adapter_config.json", "model.bin"):
+        if name is not None:
+            (tmp_path / name).touch()
+        with pytest.raises(ModelNotSupported) as caught:
+            read_safetensors_model(tmp_path)
+        assert isinstance(caught.value.reason, Translatable)
+        reasons.append(caught.value.reason.template)
+    assert len(set(reasons)) == 5
 
 
 def test_what_lacks_something(tmp_path: Path) -> None:

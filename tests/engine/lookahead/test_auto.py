@@ -212,6 +212,13 @@ def test_default_is_four() -> None:
     assert make_policy(SpeculationConfig()).choose() == 4
 
 
+def test_a_fixed_lookahead_leaves_the_draft_to_the_drafter() -> None:
+    policy = FixedLookahead(3)
+    assert policy.limit is None
+    assert policy.goes_on(1, 0.5)
+    assert not policy.resting
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_what_finds_out_takes_about_its_share_of_the_time(seed: int) -> None:
     """Beside the best size, 3, a larger one is looked at now and then: its cost may have fallen."""

@@ -118,6 +118,19 @@ def test_always_a_distribution(logits: Logits, temperature: float, top_k: int, t
     assert (logits == before).all()
 
 
+@quick
+@given(any_logits, st.integers(1, 12))
+def test_top_k_keeps_k(logits: Logits, k: int) -> None:
+    probs = distribution(logits, SamplingConfig(2.0, top_k=k), ())
+    assert 0 < np.count_nonzero(probs) <= k
+    assert logits[probs > 0].min() >= np.sort(logits)[-k]
+
+
+def test_top_k_of_one_is_greedy() -> None:
+    logits = np.array([0.0, 3.0, 1.0], dtype=np.float32)
+    assert distribution(logits, SamplingConfig(5.0, top_k=1), ()).tolist() == [0.0, 1.0, 0.0]
+
+
 def test_top_p_keeps_the_token_that_crosses() -> None:
     logits = np.log(np.array([0.5, 0.3, 0.2], dtype=np.float32))
     assert distribution(logits, SamplingConfig(1.0, top_p=0.6), ()) == pytest.approx([0.625, 0.375, 0.0])
@@ -152,6 +165,12 @@ def test_top_n_sigma_counts_deviations_from_the_best() -> None:
         distribution(logits, SamplingConfig(1.0, top_n_sigma=1.0), ())
     )
     assert np.count_nonzero(distribution(logits, SamplingConfig(1.0, top_n_sigma=100.0), ())) == 6
+
+
+def test_min_p_is_relative_to_the_best() -> None:
+    logits = np.log(np.array([0.6, 0.3, 0.1], dtype=np.float32))
+    probs = distribution(logits, SamplingConfig(1.0, min_p=0.4), ())
+    assert probs == pytest.approx([2 / 3, 1 / 3, 0.0])
 
 
 def test_minus_infinity_is_no_probability() -> None:

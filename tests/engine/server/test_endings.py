@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -13,6 +14,7 @@ from engine.errors import BackendFailure, EngineError, LoadFailed, ModelTooLarge
 from engine.server.guard import Limits
 from engine.server.registry import ModelRegistry, Offer
 from helpers.decoding.serving import NAME, posted, served
+from helpers.models.pairs import open_files
 
 QUESTION: Any = [{"role": "user", "content": "Tell me a story about a fox."}]
 END_TOKEN = 4
@@ -166,6 +168,15 @@ def test_what_the_engine_cannot_do_is_not_the_clients_fault(error: EngineError, 
             for stream in (False, True):
                 said, answer = posted(address, path, {**body, "stream": stream})
                 assert (said, told(answer)) == (status, str(error))
+
+
+def test_a_file_that_is_gone_is_the_servers_fault(tmp_path: Path) -> None:
+    def load(_: object) -> SpeculativeDecoder:
+        return open_files(tmp_path / "gone.gguf", None)
+
+    with served(ModelRegistry([Offer("gone", load)]), Limits()) as address:
+        status, answer = posted(address, "/v1/completions", {"prompt": "Once"})
+    assert (status, answer["error"]["type"]) == (500, "server_error")
 
 
 NO_FLAGS: tuple[Any, ...] = (1, 0, 1.0, 0.0, "true", [], {})

@@ -49,6 +49,23 @@ def person() -> Any:
     return pydantic.create_model("Person", name=(Literal["Ann", "Bob"], ...), age=(Literal[30, 40], ...))
 
 
+def test_openai(url: str) -> None:
+    openai: Any = pytest.importorskip("openai")
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+        parsed = client.chat.completions.parse(model=CLOUD, messages=QUESTION, response_format=person())
+        assert parsed.choices[0].message.parsed.age in (30, 40)
+        tool = {"type": "function", "function": {"name": "weather", "parameters": CITY}}
+        called = client.chat.completions.create(
+            model=CLOUD, messages=QUESTION, tools=[tool], tool_choice="required", reasoning_effort="low"
+        )
+        assert called.choices[0].message.tool_calls[0].function.name == "weather"
+        first = client.responses.create(model=CLOUD, input="A fox.", max_output_tokens=4)
+        following = client.responses.create(
+            model=CLOUD, input="Go on.", previous_response_id=first.id, max_output_tokens=4
+        )
+        assert following.usage.input_tokens > first.usage.input_tokens
+
+
 def test_anthropic(url: str) -> None:
     anthropic: Any = pytest.importorskip("anthropic")
     with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import shutil
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -133,6 +135,12 @@ def test_a_prediction_is_used_and_counted(client: openai.OpenAI, monkeypatch: py
             ask(extra_body={"prediction": bad})
 
 
+def test_tools_are_taken(client: openai.OpenAI) -> None:
+    tool: Any = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+    reply = client.chat.completions.create(model=NAME, messages=QUESTION, tools=[tool], max_tokens=5)
+    assert reply.choices[0].finish_reason in ("length", "stop", "tool_calls")
+
+
 def test_models_health_and_metrics(client: openai.OpenAI, url: str) -> None:
     assert [model.id for model in client.models.list()] == [NAME]
     assert client.models.retrieve(NAME).id == NAME
@@ -143,6 +151,15 @@ def test_models_health_and_metrics(client: openai.OpenAI, url: str) -> None:
     counted = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     assert int(counted['vllm:generation_tokens_total{model_name="demo"}']) >= 3
     assert counted['vllm:num_requests_running{model_name="demo"}'] == "0"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_curl_streams(url: str) -> None:
+    body = json.dumps({"messages": QUESTION, "max_tokens": 4, "stream": True})
+    ask = ["curl", "-sN", f"{url}/v1/chat/completions", "-H", "Content-Type: application/json", "-d", body]
+    lines = subprocess.run(ask, capture_output=True, text=True, timeout=60, check=True).stdout.split("\n\n")
+    assert lines[-2] == "data: [DONE]"
+    assert all(line.startswith("data: ") for line in lines if line)
 
 
 def test_a_closed_connection_ends_the_reply(url: str, decoder: SpeculativeDecoder) -> None:
@@ -253,6 +270,23 @@ def test_a_key_is_asked_for() -> None:
             assert (status, answer["error"]["code"]) == (401, "invalid_api_key")
         assert asked(url, "/v1/models", Authorization="Bearer right")[0] == 200
         assert asked(url, "/v1/models", Authorization="Bearer right", Origin="https://mine.example")[0] == 200
+
+
+def test_many_at_once_each_get_their_own(client: openai.OpenAI, decoder: SpeculativeDecoder) -> None:
+    questions = [f"Write {word}." for word in ("one", "two", "three", "four", "five", "six")]
+    replies: dict[str, str | None] = {}
+
+    def ask(question: str) -> None:
+        told: Any = [{"role": "user", "content": question}]
+        reply = client.chat.completions.create(model=NAME, messages=told, max_tokens=8)
+        replies[question] = reply.choices[0].message.content
+
+    threads = [threading.Thread(target=ask, args=(question,)) for question in questions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert replies == {question: decoder.generate(question, max_tokens=8).content for question in questions}
 
 
 @pytest.mark.soak

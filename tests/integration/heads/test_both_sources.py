@@ -76,6 +76,15 @@ def test_both_are_asked_and_the_text_is_the_targets(
     assert min(sources["eagle3"], sources["draft-model"]) > 3
 
 
+def test_one_target_pass_a_round_and_no_setting_needed(decoder: SpeculativeDecoder) -> None:
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=100, lookahead=0)
+    _knowing(decoder)
+    result = decoder.generate(PROMPT, temperature=0.0, max_tokens=100)
+    assert (result.tokens, result.method, result.lookahead) == (plain.tokens, "eagle3", "auto")
+    assert result.stats.target_forwards == result.stats.rounds
+    assert {method.name for method in result.stats.by_method} & {"eagle3", "draft-model"}
+
+
 def test_a_draft_of_few_tokens_works_beside_a_head(
     decoder: SpeculativeDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

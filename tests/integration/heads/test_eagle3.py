@@ -60,6 +60,20 @@ def test_a_long_prompt(decoder: SpeculativeDecoder, head: Path, monkeypatch: pyt
     assert behind > 0
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "eagle3", "lookahead": "auto"},
+        {"method": "eagle3", "lookahead": "adaptive"},
+        {"sources": ["ngram", "eagle3"]},
+    ],
+)
+def test_other_ways_to_speculate(decoder: SpeculativeDecoder, options: dict[str, Any]) -> None:
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=100, lookahead=0)
+    result = decoder.generate(PROMPT, temperature=0.0, max_tokens=100, **options)
+    assert result.tokens == plain.tokens
+
+
 def test_nobody_pays_who_does_not_ask(decoder: SpeculativeDecoder) -> None:
     """Without heads in the plan the target shows nothing, and the head computes nothing."""
     assert decoder.heads is not None

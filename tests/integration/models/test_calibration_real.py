@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Backend, Logits
+from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
+from engine.errors import Cancelled
 from engine.loading.open import open_backend
 from engine.lookahead.calibration import calibrate
 from engine.lookahead.knowledge import costs_for, costs_key, remembered
-from helpers.models.pairs import open_shared
+from helpers.models.pairs import assert_same_greedy, held_out_prompts, open_shared
 from helpers.seldom import often
 
 BUDGET_S = 0.15
@@ -82,6 +84,27 @@ def test_caches_in_use_are_left_as_they_were(decoder: SpeculativeDecoder) -> Non
     for backend, row in zip(_models(decoder), expected, strict=True):
         assert list(backend.tokens) == TEXT
         np.testing.assert_allclose(_next_row(backend, 3), row, atol=2e-2)
+
+
+def test_the_text_is_the_same_after_calibrating(decoder: SpeculativeDecoder) -> None:
+    prompts = held_out_prompts(2)
+    before = [decoder.generate(prompt, max_tokens=24, raw=isinstance(prompt, str)) for prompt in prompts]
+    target, draft = _models(decoder)
+    for prompt, reply in zip(prompts, before, strict=True):
+        calibrate(target, draft, budget_s=BUDGET_S)
+        again = decoder.generate(prompt, max_tokens=24, raw=isinstance(prompt, str))
+        assert_same_greedy(target, list(target.tokens)[: again.prompt_tokens], reply, again)
+
+
+def test_cancelling_a_real_measurement_leaves_usable_models(decoder: SpeculativeDecoder) -> None:
+    target, draft = _models(decoder)
+    target.forward(TEXT, 0)
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(Cancelled):
+        calibrate(target, draft, budget_s=BUDGET_S, cancel=cancel)
+    assert list(target.tokens) == TEXT
+    assert calibrate(target, draft, budget_s=BUDGET_S).knows(1)
 
 
 @pytest.mark.parametrize("name", ["stories260K", "stories-mamba131K"])

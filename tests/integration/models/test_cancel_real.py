@@ -138,6 +138,15 @@ def test_in_the_middle_of_a_reply(shared_gguf: Callable[[str], Path], names: tup
             assert again.prompt_evaluated == again.prompt_tokens - held
 
 
+def test_a_slow_reply_stops_within_a_round(slow_model: Path) -> None:
+    with open_files(slow_model, slow_model, threads=1, context_length=512) as decoder:
+        heard, result = _cancel_after(decoder, [1, 300], partial(_is_token, 3))
+        assert result is not None
+        assert result.finish_reason == "cancelled"
+        check_caches(decoder, [1, 300, *result.tokens])
+        assert heard < HEARD_S
+
+
 def test_while_a_model_loads(slow_model: Path) -> None:
     """A cancel that is pressed while a model loads is not lost, and the next load works."""
     decoder = SpeculativeDecoder()

@@ -15,6 +15,7 @@ from engine.errors import (
     BackendFailure,
     Cancelled,
     ContextFull,
+    LoadFailed,
     RewindNotSupported,
     TextNotEncodable,
     TokenOutOfRange,
@@ -129,6 +130,15 @@ def test_abandoned_forward_leaves_the_cache_as_it_was(open_model: OpenModel) -> 
     backend.forward([1], 1)
 
 
+def test_closing(open_model: OpenModel) -> None:
+    backend = open_model("stories260K-F32")
+    backend.forward(TEXT, 1)
+    backend.close()
+    backend.close()
+    with pytest.raises(BackendFailure, match="closed"):
+        backend.forward(TEXT, 1)
+
+
 def test_loading_reports_progress_and_can_be_cancelled(shared_gguf: Callable[[str], Path]) -> None:
     config = LoadConfig(shared_gguf("microlm-pro-F32"), threads=1)
     seen: list[float] = []
@@ -138,6 +148,13 @@ def test_loading_reports_progress_and_can_be_cancelled(shared_gguf: Callable[[st
     cancel = CancelToken()
     with pytest.raises(Cancelled, match="Loading"):
         LlamaCppBackend.open(config, progress=lambda _: cancel.cancel(), cancel=cancel)
+
+
+def test_what_is_no_model(tmp_path: Path) -> None:
+    path = tmp_path / "no.gguf"
+    path.write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(LoadFailed, match=r"Cannot load no\.gguf"):
+        LlamaCppBackend.open(LoadConfig(path))
 
 
 @pytest.mark.parametrize("name", ATTENTION + RECURRENT)

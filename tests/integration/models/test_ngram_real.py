@@ -9,13 +9,14 @@ import pytest
 from engine.decoder import SpeculativeDecoder
 from engine.events import GenerationResult
 from engine.stats import GenerationStats
-from helpers.decoding.invariants import check_counters
-from helpers.models.pairs import assert_same_greedy, open_files, open_shared
+from helpers.decoding.invariants import check_counters, follow
+from helpers.models.pairs import assert_same_greedy, held_out_prompts, open_files, open_shared
 
 ALONE: dict[str, Any] = {"method": "ngram"}
 BEFORE_DRAFT: dict[str, Any] = {"sources": ("ngram", "draft-model")}
 PLAIN: dict[str, Any] = {"method": "autoregressive"}
 
+STORY = "Once upon a time, there was a little girl named Lily. She loved to play outside. Once upon a time, there was"
 REPEAT = (
     (
         "Rewrite this text with an exclamation mark at the end: The singing kangaroo threw David near the library. "
@@ -81,6 +82,12 @@ def test_free_prose_is_left_alone(demo: SpeculativeDecoder) -> None:
     assert sum(other.stats.forwards_by_size[1:]) < 0.1 * other.stats.rounds
 
 
+@pytest.mark.parametrize("options", [ALONE, BEFORE_DRAFT], ids=["alone", "before-draft"])
+def test_held_out_prompts(demo: SpeculativeDecoder, options: dict[str, Any]) -> None:
+    for prompt in held_out_prompts(6):
+        _plain_and_other(demo, prompt, 60, options)
+
+
 def test_a_loop_is_ridden_to_its_end(shared_gguf: Callable[[str], Path]) -> None:
     """A model that says the same over and over when greedy: most of it is proposed and accepted."""
     shared_gguf("microlm-pro-F32")
@@ -88,3 +95,27 @@ def test_a_loop_is_ridden_to_its_end(shared_gguf: Callable[[str], Path]) -> None
         _, other = _plain_and_other(decoder, _tokens(decoder, "The the the"), 200, ALONE)
         assert other.stats.acceptance_rate > 0.8
         assert other.stats.mean_length > 4.0
+
+
+def test_caches_after_every_round(demo: SpeculativeDecoder) -> None:
+    """The draft model keeps up while the index proposes, and no rejected token stays anywhere."""
+    assert demo.target is not None
+    plain = demo.generate(REPEAT[0], max_tokens=1, **PLAIN)
+    prompt = list(demo.target.tokens)[: plain.prompt_tokens]
+    seen = follow(demo, prompt, demo.stream(prompt, max_tokens=60, overlap="off", **BEFORE_DRAFT))
+    assert {"ngram", "draft-model"} <= {event.source for event in seen.rounds}
+
+
+def test_sampled_text_is_the_same_with_the_same_seed(shared_gguf: Callable[[str], Path]) -> None:
+    """Proposals without probabilities are judged by exact match, with the very draw that plain decoding makes."""
+    shared_gguf("stories260K-F32")
+    with open_shared("stories260K-F32", None) as decoder:
+        prompt = _tokens(decoder, STORY)
+        proposed = 0
+        for seed in range(4):
+            options: dict[str, Any] = {"max_tokens": 80, "temperature": 0.8, "seed": seed}
+            plain = decoder.generate(prompt, **options, **PLAIN)
+            other = decoder.generate(prompt, **options, **ALONE)
+            assert other.tokens == plain.tokens
+            proposed += other.stats.proposed
+        assert proposed > 20

@@ -1,13 +1,15 @@
 """The caches of real models after every round, and what a second turn costs."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.decoder import SpeculativeDecoder
-from helpers.decoding.invariants import follow
+from engine.events import TokenEvent
+from helpers.decoding.invariants import check_caches, follow
 from helpers.models.pairs import PAIRS, open_files, open_shared
 from helpers.seldom import often
 
@@ -38,6 +40,12 @@ def test_after_every_round(pair: SpeculativeDecoder, lookahead: Any, sampling: d
     assert len(seen.rounds) == seen.result.stats.target_forwards
 
 
+@pytest.mark.parametrize("options", [{"force_n1": True}, {"min_draft_confidence": 0.6}, {"stop": "the"}])
+def test_other_rounds(pair: SpeculativeDecoder, options: dict[str, Any]) -> None:
+    prompt = _prompt(pair)
+    follow(pair, prompt, pair.stream(prompt, max_tokens=60, **options, **DRAWN))
+
+
 def test_what_is_in_the_cache_is_what_was_fed(pair: SpeculativeDecoder) -> None:
     """The row after a speculative reply is the row of a fresh reading: nothing rejected is left in the state."""
     prompt = _prompt(pair)
@@ -52,6 +60,16 @@ def test_what_is_in_the_cache_is_what_was_fed(pair: SpeculativeDecoder) -> None:
         for token in held:
             backend.forward([token], 0)
         assert backend.forward([result.tokens[-1]], 1)[0] == pytest.approx(row, abs=0.02)
+
+
+def test_iterator_closed_early(pair: SpeculativeDecoder) -> None:
+    prompt = _prompt(pair)
+    for steps in (1, 3, 6, 9):
+        events = pair.stream(prompt, lookahead=5, **DRAWN)
+        tokens = [event.token for event in islice(events, steps) if isinstance(event, TokenEvent)]
+        events.close()
+        if tokens:
+            check_caches(pair, [*prompt, *tokens])
 
 
 def test_second_turn_reads_only_what_is_new(pair: SpeculativeDecoder) -> None:

@@ -9,11 +9,13 @@ import pytest
 
 from engine.decoder import SpeculativeDecoder
 from engine.events import TokenEvent
-from helpers.decoding.joint import Prefix, two_sample_p
+from helpers.decoding.joint import PIECE, Prefix, two_sample_p
 from helpers.models.pairs import open_files, open_shared
 
 ENOUGH = 0.001
+BROKEN = 1e-6
 QUICK, LONG = 600, 20_000
+"""The break shows with 200."""
 SHARED = [
     ("stories260K-F32", "stories-draft43K-F32"),
     ("stories260K-F32", "stories-mamba131K-F32"),
@@ -98,3 +100,18 @@ def test_bundled_pair(bundled_target: Path, bundled_draft: Path, sampling: dict[
     with open_files(bundled_target, bundled_draft, context_length=64) as decoder:
         # A draft of its own temperature is far enough from a target that it was trained beside.
         assert _p_value(decoder, LONG, 4, {**sampling, "draft_temperature": 2.0}) >= ENOUGH
+
+
+def test_accepting_always_is_noticed(shared_gguf: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    shared_gguf(SHARED[0][0])
+    with open_shared(*SHARED[0]) as decoder:
+        plain = _draw_plain(decoder, QUICK, SAMPLINGS[0])
+        monkeypatch.setattr("engine.generation.verifier.accept", lambda *_: True)
+        # Where the compiled functions judge, the rule in Python is not asked.
+        monkeypatch.setattr("engine.sampling.native_rows.NativeRows.sampler", lambda *_: None)
+        drawn: Counter[Prefix] = Counter()
+        for seed in range(0, QUICK, PIECE):
+            drawn += _draw(decoder, PIECE, seed, lookahead=2, **SAMPLINGS[0])
+            if two_sample_p(plain, drawn) < BROKEN:
+                break
+        assert two_sample_p(plain, drawn) < BROKEN

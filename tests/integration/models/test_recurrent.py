@@ -267,6 +267,17 @@ def test_state_behind_a_reply(unlike_pair: SpeculativeDecoder) -> None:
             backend.truncate(0)
 
 
+def test_second_turn_that_parts_from_the_first(pair: SpeculativeDecoder) -> None:
+    first = pair.generate(PROMPT, lookahead=4, max_tokens=30)
+    parting = [*PROMPT, *first.tokens[:2], 60, 61]
+    again = pair.generate(parting, lookahead=4, max_tokens=30)
+    assert again.prompt_evaluated >= 2
+    for backend in (pair.target, pair.draft):
+        assert backend is not None
+        backend.truncate(0)
+    assert pair.generate(parting, lookahead=4, max_tokens=30).tokens == again.tokens
+
+
 def test_state_larger_than_the_weights(folder: Path) -> None:
     """Copying it would cost more than a forward: one token is verified at a time, and the text is the target's."""
     size = replace(SIZE, state=512)

@@ -13,11 +13,15 @@ from engine.cli.main import main
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.library.compat import judge_backends, vocabulary_of_backend
+from engine.loaded import load
 from engine.loading.open import open_backend
+from helpers.decoding.invariants import check_counters, follow
+from helpers.models.pairs import assert_same_greedy
 from helpers.models.tiny_models import silence, torch, transformers
 from helpers.paths import SHARED_MODELS
 
 PROMPTS = ("Once upon a time", "The little dog", "Lily and Tom went")
+LOOKAHEADS = (1, 2, 4, 8, 16, 32)
 MODELS = {
     "stories260K": "any",
     "stories-draft43K": "any",
@@ -33,6 +37,25 @@ IN_BOTH_FORMS = {
     "babyllama361": "babyllama361-F32",
     "babyllama105as361": "babyllama105as361-F32",
 }
+PAIRS = [
+    ("stories260K", "stories-draft43K"),
+    ("babyllama361", "babyllama105as361"),
+    ("stories260K", "stories-mamba131K"),
+    ("rwkv4-660K", "rwkv4-660K"),
+    ("stories260K-F32.gguf", "stories-draft43K"),
+    ("stories260K", "stories-draft43K-F32.gguf"),
+    ("stories-mamba131K", "stories-draft43K-F32.gguf"),
+    ("babyllama-byte256-F32.gguf", "rwkv4-660K"),
+]
+MORE_PAIRS = [
+    ("stories-mamba131K", "stories-draft43K"),
+    ("stories260K-Q8_0.gguf", "stories-mamba131K"),
+    ("stories-mamba131K-F32.gguf", "stories-draft43K"),
+    ("babyllama361-F32.gguf", "babyllama105as361"),
+    ("babyllama361", "babyllama105as361-F32.gguf"),
+    ("rwkv4-660K", "babyllama-byte256-F32.gguf"),
+]
+"""Target and draft: folders, or GGUF files. The rwkv4 model is hardly trained; its drafts are hardly ever right."""
 
 
 def _path(name: str) -> Path:
@@ -55,6 +78,18 @@ def model(request: pytest.FixtureRequest) -> Iterator[Backend]:
     backend = _open(request.param)
     yield backend
     backend.close()
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*PAIRS, *(pytest.param(more, marks=pytest.mark.soak) for more in MORE_PAIRS)],
+    ids=lambda pair: f"{pair[0]}-with-{pair[1]}",
+)
+def pair(request: pytest.FixtureRequest) -> Iterator[SpeculativeDecoder]:
+    with SpeculativeDecoder() as decoder:
+        decoder.attach_target(_open(request.param[0]))
+        decoder.attach_draft(_open(request.param[1]))
+        yield decoder
 
 
 def test_what_a_folder_is(model: Backend) -> None:
@@ -87,6 +122,31 @@ def test_plain_text_is_that_of_transformers(model: Backend) -> None:
         decoder.target = None
 
 
+def test_every_pair(pair: SpeculativeDecoder) -> None:
+    """Token for token what the target writes alone, at every lookahead; the caches are checked after every round."""
+    assert pair.target is not None
+    tokens = _encode(pair.target, PROMPTS[0])
+    plain = pair.generate(tokens, lookahead=0, max_tokens=40)
+    for lookahead in (1, 5, 32):
+        seen = follow(pair, tokens, pair.stream(tokens, lookahead=lookahead, max_tokens=40, overlap="off"))
+        assert seen.result is not None
+        assert seen.result.stats.proposed > 0
+        assert assert_same_greedy(pair.target, tokens, plain, seen.result) > 0.5 * len(plain.tokens)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_every_pair_at_length(pair: SpeculativeDecoder, prompt: str) -> None:
+    assert pair.target is not None
+    tokens = _encode(pair.target, prompt)
+    plain = pair.generate(tokens, lookahead=0, max_tokens=240)
+    for lookahead in (*LOOKAHEADS, "adaptive", "auto"):
+        other = pair.generate(tokens, lookahead=lookahead, max_tokens=240)
+        check_counters(other)
+        assert_same_greedy(pair.target, tokens, plain, other)
+
+
 @pytest.mark.parametrize("name", [name for name in IN_BOTH_FORMS if name != "babyllama105as361"])
 def test_the_same_model_as_a_gguf_file(name: str) -> None:
     """The same ids for a text, the same bytes for every id, the same vocabulary, and rows alike."""
@@ -103,6 +163,36 @@ def test_the_same_model_as_a_gguf_file(name: str) -> None:
     tokens = _encode(folder, "Once upon a time, there was")
     rows = folder.forward(tokens, 3), file.forward(tokens, 3)
     assert np.abs(rows[0] - rows[1]).max() < 1e-3 * rows[1].std()
+
+
+@pytest.mark.parametrize("name", ["stories260K", "babyllama361"])
+def test_the_same_text_as_from_a_gguf_file(name: str) -> None:
+    texts = []
+    for path in (_path(name), _path(f"{IN_BOTH_FORMS[name]}.gguf")):
+        with load(LoadConfig(path, threads=1, trusted=True)) as decoder:
+            texts.append([decoder.generate(prompt, raw=True, max_tokens=60).text for prompt in PROMPTS])
+    assert texts[0] == texts[1]
+
+
+def test_second_turn_reads_only_what_is_new() -> None:
+    """An attention cache goes back to what two prompts share; a recurrent one goes on from where it is."""
+    for name in ("stories260K", "stories-mamba131K"):
+        with load(_path(name), threads=1) as decoder:
+            assert decoder.target is not None
+            prompt = _encode(decoder.target, "Once upon a time")
+            first = decoder.generate(prompt, max_tokens=20)
+            following = [*prompt, *first.tokens, 400, 401]
+            second = decoder.generate(following, max_tokens=4)
+            assert second.prompt_evaluated == 3
+            fresh = decoder.generate([1, 410, 411], max_tokens=4)
+            assert fresh.prompt_evaluated == (2 if name == "stories260K" else 3)
+
+
+def test_drawn_text_repeats(pair: SpeculativeDecoder) -> None:
+    assert pair.target is not None
+    tokens = _encode(pair.target, PROMPTS[0])
+    drawn = [pair.generate(tokens, temperature=0.9, seed=5, lookahead=4, max_tokens=12, overlap="off") for _ in "ab"]
+    assert drawn[0].tokens == drawn[1].tokens
 
 
 def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:

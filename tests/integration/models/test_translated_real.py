@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.backends.base import Backend
+from engine.cancel import CancelToken
 from engine.config import LoadConfig, SamplingConfig
 from engine.drafting.base import Drafter
 from engine.drafting.none import NoDrafter
@@ -165,3 +166,23 @@ def test_files_of_either_kind_meet(opened: Open, shared_models: Path) -> None:
         assert reply.stats.accepted > 0.3 * reply.stats.proposed
     same.close()
     other.close()
+
+
+def test_a_seed_repeats(opened: Open) -> None:
+    target, draft = opened("stories260K-F32"), opened("babyllama361-F32")
+    sampling = SamplingConfig(temperature=0.7)
+    replies = [_reply(target, draft, _prompt(target, STORY), 4, sampling) for _ in range(2)]
+    assert replies[0].tokens == replies[1].tokens
+    assert replies[0].stats.proposed == replies[1].stats.proposed
+    assert replies[0].stats.accepted > 0
+
+
+def test_next_turn_reads_only_what_is_new(opened: Open) -> None:
+    target, draft = opened("babyllama361-F32"), opened("stories260K-F32")
+    prompt = _prompt(target, STORY)
+    first = _reply(target, draft, prompt, 4)
+    drafter = TranslatedDrafter(draft, target.tokenizer, target.vocab_size, SamplingConfig(), 3)
+    held = len(draft.tokens)
+    drafter.begin([*prompt, *first.tokens], CancelToken())
+    assert len(draft.tokens) > 10
+    assert abs(len(draft.tokens) - held) < 6

@@ -286,6 +286,25 @@ def test_closing_the_window_ends_a_sweep(open_window: OpenWindow, proof: Scripte
     assert not dialog.isVisible()
 
 
+def test_real_pair(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    window = open_window(pair=demo_pair)
+    window.models.choose_lookahead(3)
+    dialog = _compare(window)
+    dialog.prompt.setPlainText("Tell me a story about a shy dragon.")
+    dialog.repeats.setCurrentIndex(1)
+    dialog.tokens.setCurrentIndex(0)
+    window.click(dialog.start)
+    run = _until_over(window, "compare")
+    assert run.problem == ""
+    assert run.status == "done"
+    assert run.report is not None
+    assert [(way.name, way.replies, way.tokens) for way in run.report.ways] == [("plain", 3, (24,)), ("3", 3, (24,))]
+    assert dialog.verdict.text() == "✓ identical, 24 of 24 tokens"
+    speculative = run.report.ways[1]
+    assert speculative.speedup is not None
+    assert dialog.speedup.text() == f"{speculative.speedup.median:.2f}×"
+
+
 def test_real_sweep(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
     window = open_window(pair=demo_pair)
     dialog = _sweep(window)

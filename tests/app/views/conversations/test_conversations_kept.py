@@ -11,6 +11,7 @@ import app.control.conversations
 import app.shell.files
 import app.store.connection
 import app.store.conversations
+from app.settings.settings import Settings
 from app.state.chat.intents import Regenerate
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
@@ -184,6 +185,28 @@ def test_five_thousand_messages_open_at_once(open_window: OpenWindow, tmp_path: 
         took.append(own_clock() - began)
         assert len(window.controller.transcript) == 2_500
     assert min(took) < 0.3
+
+
+def test_a_conversation_with_the_demo_pair(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
+    first = window.ask("What is Outrider?", 60_000)
+    window.main.transcript.intent.emit(Regenerate(first))
+    window.ended(window.first(), 60_000)
+    assert window.first().reply_branch == (2, 2)
+    stats = window.stats(window.first())
+    assert window.close()
+    again = open_window(pair=demo_pair, settings=window.program.settings)
+    again.wait(lambda: len(again.controller.transcript) == 1)
+    exchange = again.first()
+    assert exchange.reply_branch == (2, 2)
+    assert exchange.stats == stats
+    assert exchange.reply == window.first().reply
+    again.program.conversations.load_trace(exchange)
+    assert exchange.trace is not None
+    assert exchange.trace.text == exchange.reply
+    assert sum(exchange.trace.counts.values()) == stats.emitted
+    second = again.ask("Tell me more.", 60_000)
+    assert second.status == "done"
 
 
 def test_records_that_were_read_are_let_go(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.settings.settings import Settings
 from app.state.chat.intents import Continue, Regenerate
 from app.state.chat.transcript import Exchange
 from helpers.window.app_window import OpenWindow, Window
@@ -21,6 +22,23 @@ def once_more(window: Window, **texts: str) -> Exchange:
     exchange = window.first()
     window.ended(exchange, 60_000)
     return exchange
+
+
+@pytest.mark.timeout(120)
+def test_real_sampling(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+    window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
+    put(open_settings(window).generation, temperature="0.8", seed="11", max_tokens="24")
+    first = window.ask(ASKED, 60_000)
+    assert first.finish_reason == "length"
+    assert window.stats(first).emitted == 24
+    assert once_more(window).reply == first.reply, "the same seed"
+    assert once_more(window, seed="12").reply != first.reply, "another seed"
+    assert once_more(window, temperature="0").reply == once_more(window, seed="11").reply, "greedy needs no seed"
+    # a stop string ends it, and is not in it
+    word = first.reply.split()[5]
+    cut = once_more(window, temperature="0.8", stop=word, max_tokens="")
+    assert cut.finish_reason == "stop"
+    assert cut.reply == first.reply[: first.reply.index(word)]
 
 
 @pytest.mark.timeout(120)

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.settings.settings import Settings
 from app.state.models.selection import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
-from app.state.speculation.metrics import Metrics
+from app.state.speculation.metrics import MAX_POINTS, Metrics
 from app.views.speculation.bars import duration
 from app.views.speculation.panel import ROUNDS_SHOWN, CounterGrid, SpeculationPanel
 from app.views.widgets.paint_budget import PaintBudget
@@ -198,6 +198,14 @@ def test_the_line_is_broken_where_nothing_was_proposed(panel: Panel, qtbot: QtBo
     line = shown.plots[0]._line
     gaps = [(line.xData[at], line.xData[at + 1]) for at, joined in enumerate(line.opts["connect"]) if not joined]
     assert gaps == [(10.0, 24.0)], "eight rounds together still hold a proposal until the tenth"
+
+
+def test_history_is_bounded() -> None:
+    metrics = Metrics()
+    write(metrics, 3 * MAX_POINTS)
+    figures = metrics.figures()
+    for xs, ys in (figures.rates, figures.smoothed, figures.speeds):
+        assert MAX_POINTS / 4 < len(xs) == len(ys) <= MAX_POINTS
 
 
 def test_paused_it_stands_still_and_goes_on_with_all_there_is(panel: Panel, qtbot: QtBot) -> None:

@@ -185,6 +185,12 @@ def test_keyboard(open_about: Callable[[], AboutDialog], frozen: Path) -> None:
     assert not dialog.isVisible()
 
 
+def test_it_fits_a_small_screen(open_about: Callable[[], AboutDialog]) -> None:
+    least = open_about().minimumSizeHint()
+    assert least.width() <= 720
+    assert least.height() <= 480
+
+
 def test_from_the_menu(open_window: OpenWindow) -> None:
     window = open_window(Script())
     actions = {action.text(): action for action in window.main.bar.menu_button.menu().actions()}

@@ -94,6 +94,16 @@ def test_it_comes_back_to_the_conversation(open_window: OpenWindow) -> None:
     assert window.view(exchange).isVisible()
 
 
+def test_nothing_is_cut_in_the_smallest_window(open_window: OpenWindow) -> None:
+    window = open_window(Script(), size=(720, 480))
+    view = first(window)
+    window.qtbot.wait(50)
+    assert view.verticalScrollBar().maximum() == 0, "one screen"
+    for button in view.findChildren(QPushButton):
+        assert button.width() >= button.sizeHint().width()
+        assert button.accessibleName() or button.text()
+
+
 def test_large_letters_in_the_smallest_window(open_window: OpenWindow) -> None:
     window = open_window(Script(), settings=Settings(font_points=20), size=(720, 480))
     view = first(window)

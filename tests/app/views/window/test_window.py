@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication, QInputMethodEvent, QKeyEvent, QTextCursor
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QWidget
 
 from app.settings.settings import Settings
 from app.state.chat.transcript import Exchange
@@ -49,6 +49,18 @@ def test_an_empty_prompt_is_not_sent(open_window: OpenWindow) -> None:
         assert not window.prompt.button.isEnabled()
         window.key(Qt.Key.Key_Return)
     assert len(window.controller.transcript) == 0
+
+
+def test_text_that_is_being_composed_is_not_sent(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    edit = window.prompt.edit
+    QApplication.sendEvent(edit, QInputMethodEvent("にほん", []))
+    assert edit.toPlainText() == ""
+    commit = QInputMethodEvent()
+    commit.setCommitString("日本")
+    QApplication.sendEvent(edit, commit)
+    assert edit.toPlainText() == "日本"
+    assert window.prompt.button.isEnabled()
 
 
 class InputMethod:
@@ -228,6 +240,48 @@ def test_figures_read_well() -> None:
     assert [speed(None), speed(3.21), speed(1234.5)] == ["– tok/s", "3.2 tok/s", "1,234 tok/s"]
 
 
+def test_the_hidden_panel_is_not_drawn(open_window: OpenWindow) -> None:
+    window = open_window(Script("x" * 400, round_s=0.002))
+    panel = window.main.panel
+    window.main.bar.right_button.click()
+    assert panel.isHidden()
+    drawn = panel._drawn
+    window.ask("Count")
+    assert panel._drawn == drawn
+    window.main.bar.right_button.click()
+    window.wait(lambda: panel.counters["rounds"].text() == "34")
+
+
+def test_the_view_follows_unless_the_reader_scrolled_up(open_window: OpenWindow) -> None:
+    window = open_window(Script("A line of its own.\n\n" * 150, round_s=0.004))
+    transcript = window.main.transcript
+    bar = transcript.verticalScrollBar()
+    exchange = window.send("Write a lot")
+    window.wait(lambda: bar.maximum() > 300)
+    assert bar.value() == bar.maximum()
+    bar.setValue(40)
+    assert transcript.jump_button.isVisible()
+    high = bar.maximum()
+    window.wait(lambda: bar.maximum() > high + 100)
+    assert bar.value() == 40, "the reader is left alone"
+    transcript.jump_button.click()
+    assert bar.value() == bar.maximum()
+    assert not transcript.jump_button.isVisible()
+    window.ended(exchange)
+    assert bar.value() == bar.maximum()
+
+
+def test_raw_html_is_text_and_nothing_is_loaded(open_window: OpenWindow) -> None:
+    reply = '<b>bold</b> <img src="http://nowhere.invalid/a.png"> ![picture](file:///etc/hostname) [x](javascript:1)\n'
+    window = open_window(Script(reply))
+    exchange = window.ask("Show me")
+    text = window.shown(exchange)
+    assert "<b>bold</b>" in text
+    assert '<img src="http://nowhere.invalid/a.png">' in text
+    assert "[picture]" in text
+    assert "\N{OBJECT REPLACEMENT CHARACTER}" not in text
+
+
 def test_emoji_and_right_to_left_text_arrive_whole(open_window: OpenWindow) -> None:
     reply = "שלום עולם, 😀👩‍👩‍👧‍👦 \u202bمرحبا\u202c und 你好.\x00\x07 Ende"  # noqa: RUF001 - it is Arabic
     window = open_window(Script(reply))
@@ -238,6 +292,20 @@ def test_emoji_and_right_to_left_text_arrive_whole(open_window: OpenWindow) -> N
     assert view.question.text.toPlainText() == "שלום 😀"
     view.copy_button.click()
     assert QGuiApplication.clipboard().text() == reply
+
+
+def test_a_reply_of_ten_thousand_tokens(open_window: OpenWindow) -> None:
+    paragraph = "## Part\n\nSome *words* and `code`, " + "on and on, " * 30 + "\n\n- one\n- two\n\n"
+    reply = paragraph * (40_000 // len(paragraph) + 1)
+    window = open_window(Script(reply))
+    exchange = window.ask("All of it", timeout=60_000)
+    assert exchange.reply == reply
+    shown = window.shown(exchange)
+    assert shown.count("Part") == reply.count("Part")
+    assert shown.rstrip().endswith("two")
+    view = window.view(exchange)
+    assert view.reply.height() > 5_000
+    assert view.reply.texts[0].page.verticalScrollBar().maximum() == 0, "as tall as its text"
 
 
 def test_the_theme_changes_live(open_window: OpenWindow) -> None:
@@ -313,6 +381,10 @@ def test_side_panels_fold_when_there_is_no_room(open_window: OpenWindow) -> None
     main.resize(1280, 800)
     assert main.left.isVisible()
     assert main.panel.isVisible()
+
+
+def test_every_picker_has_a_tooltip(open_window: OpenWindow) -> None:
+    assert all(picker.toolTip() for picker in open_window(Script()).main.findChildren(QComboBox))
 
 
 def test_the_copy_button_appears_with_the_focus(open_window: OpenWindow) -> None:
