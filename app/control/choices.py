@@ -88,14 +88,13 @@ class Choices(QObject):
 
     def choose_for_model(self, choice: GenerationChoice) -> None:
         """Set the choice for new conversations with the chosen model; one equal to the general choice is removed."""
-        own = (
-            {self._model: {**choice.to_mapping(), CHOSEN: True}}
-            if (bool(self._model) and choice.to_mapping() != self.defaults.to_mapping())
-            else {}
-        )
+        own = {self._model: {**choice.to_mapping(), CHOSEN: True}} if self._differs(choice) else {}
         others = {path: each for path, each in self._settings.model_choices.items() if path != self._model}
         self._settings.model_choices = {**own, **others}
         self.choose_speculation(choice)
+
+    def _differs(self, choice: GenerationChoice) -> bool:
+        return bool(self._model) and choice.to_mapping() != self.defaults.to_mapping()
 
     def choose_speculation(self, choice: GenerationChoice) -> None:
         """Set only the speculation, in all chats."""

@@ -50,7 +50,7 @@ def install(app: QCoreApplication, language: str = "") -> str:
         old.deleteLater()
     QLocale.setDefault(_locale(code))
     # The last one that is installed is asked first.
-    _add(app, (Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)) / f"qtbase_{code}.qm"))
+    _add(app, _qt_file(code))
     # By its path: Qt would not keep the bytes that it is given.
     with as_file(files("resources").joinpath("translations", f"outrider_{code}.qm")) as path:
         _add(app, path)
@@ -135,3 +135,7 @@ def _add(app: QCoreApplication, file: Path) -> None:
     translator.setObjectName(_OURS)
     if translator.load(str(file)):
         app.installTranslator(translator)
+
+
+def _qt_file(code: str) -> Path:
+    return Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)) / f"qtbase_{code}.qm"

@@ -43,9 +43,7 @@ def quote_document(document: Document, parts: Sequence[Section], chosen: Iterabl
     given = "whole" if whole else f"{len(places):,} of its {len(parts):,} parts, chosen for this question"
     head = " ".join([f"Document{size} ({document.kind}), {given}.", *map(_one_line, document.notes[:_MOST_NOTES])])
     quoted = [
-        f"[{number}] {_one_line(parts[place].where)}".rstrip()
-        + "\n"
-        + _HEAD.sub(lambda found: " " + found[0], parts[place].text)
+        f"[{number}] {_one_line(parts[place].where)}".rstrip() + "\n" + _apart(parts[place].text)
         for number, place in enumerate(places, first)
     ]
     return "\n\n".join([head, *quoted, _REQUEST.format(number=first)])
@@ -62,6 +60,11 @@ def read_quoted(text: str) -> tuple[QuotedPart, ...]:
         QuotedPart(int(each[1]), each[2] or "", text[each.end() + 1 : end])
         for each, end in zip(found, ends, strict=True)
     )
+
+
+def _apart(text: str) -> str:
+    """Return a part's text in which no line looks like the head of a part: one that does is moved by a blank."""
+    return _HEAD.sub(lambda found: " " + found[0], text)
 
 
 def _one_line(where: str) -> str:

@@ -54,11 +54,14 @@ def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]
         if model.path == target.path:
             reason = Translatable("Its own MTP layers.")
             found.append(HeadFit(model, model.head.method, True, reason))
-        elif model.role == "draft-head" and (
-            target.file_format in (model.file_format, "gguf" if model.head.method == "medusa" else "")
-        ):
+        elif model.role == "draft-head" and _may_run_with(target, model, model.head):
             found.append(_judged(target, model, model.head))
     return sorted(found, key=lambda fit: (not fit.fits, fit.source.name.casefold(), str(fit.source.path)))
+
+
+def _may_run_with(target: ModelFile, model: ModelFile, head: DraftHead) -> bool:
+    """Return True if whatever runs the target runs heads of this format, Medusa's in folders also beside GGUF files."""
+    return target.file_format in (model.file_format, "gguf" if head.method == "medusa" else "")
 
 
 def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
@@ -97,7 +100,7 @@ def find_heads_of(target: Path) -> list[Path]:
             own = [target] if brings_mtp(target) else []
             siblings = [*_listed(target), *_listed(target.parent)]
             return [*own, *(path for path in siblings if path != target and path.is_dir() and is_head_folder(path))]
-        own = [target] if (tells_of_mtp(target) and known_model(target).head is not None) else []
+        own = [target] if _has_inner_head(target) else []
         siblings = [path for path in _listed(target.parent) if path != target]
         files = [path for path in siblings if path.suffix.lower() == ".gguf" and _is_head_file(path)]
         folders = [path for path in siblings if path.is_dir() and is_medusa_folder(path)]
@@ -110,6 +113,10 @@ def _listed(folder: Path) -> list[Path]:
     with os.scandir(folder) as listing:
         names = [entry.name for _, entry in zip(range(_MOST_BESIDE), listing, strict=False)]
     return [folder / name for name in sorted(names) if not name.startswith(".")]
+
+
+def _has_inner_head(path: Path) -> bool:
+    return tells_of_mtp(path) and known_model(path).head is not None
 
 
 def _is_head_file(path: Path) -> bool:

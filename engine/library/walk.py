@@ -144,7 +144,7 @@ class _Walk:
         if Path(folder).name.startswith("models--") and "blobs" in names and "snapshots" not in names:
             yield FoundModel(folder, "folder", problem=_NAMELESS)
             return
-        if bool(names & _OWN_NAMES) or (bool(names & _CONFIGS) and any(map(_is_weights, names))):
+        if _is_model_folder(names):
             yield FoundModel(folder, "safetensors", tuple(_companion_stamps(entries)))
         for entry in entries:
             yield from self._entry(entry, names, depth)
@@ -205,6 +205,11 @@ class _Walk:
             return False
         self._seen.add(key)
         return True
+
+
+def _is_model_folder(names: set[str]) -> bool:
+    """Return True if a folder has transformers' files of a model, or a part of them."""
+    return bool(names & _OWN_NAMES) or (bool(names & _CONFIGS) and any(map(_is_weights, names)))
 
 
 def _is_weights(name: str) -> bool:

@@ -237,8 +237,7 @@ def _read(text: str) -> dict[str, Any]:
 def _quoted(name: str, text: str) -> str:
     longest = max(map(len, _TICKS.findall(text)), default=0)
     fence = "`" * max(_LEAST_FENCE, longest + 1)
-    language = _LANGUAGES.get(name.rpartition(".")[2].lower() if "." in name else "", "")
-    return f"File: {name}\n{fence}{language}\n{text}\n{fence}"
+    return f"File: {name}\n{fence}{_language(name)}\n{text}\n{fence}"
 
 
 _LANGUAGES = {
@@ -247,3 +246,7 @@ _LANGUAGES = {
     "kt": "kotlin", "swift": "swift", "php": "php", "sql": "sql", "html": "html", "css": "css", "xml": "xml",
     "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "ini": "ini", "csv": "csv", "tex": "latex",
 }  # fmt: skip
+
+
+def _language(name: str) -> str:
+    return _LANGUAGES.get(name.rpartition(".")[2].lower() if "." in name else "", "")

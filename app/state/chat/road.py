@@ -47,11 +47,7 @@ def take_road(exchange: Exchange, index: int, given: str | int, writer: Writer) 
     shown = shown_until(reply, exchange.shown, len(text))
     name = next((other.text for other in trace[index].alternatives if other.token == given), None)
     words = given if isinstance(given, str) else name or ""
-    forced: Pieces = (
-        ((words if words[:1].isspace() or trace.text_of(index)[:1] != " " else f" {words}"),)
-        if isinstance(given, str)
-        else (given,)
-    )
+    forced: Pieces = (_spaced(words, trace.text_of(index)),) if isinstance(given, str) else (given,)
     if writer == "same":
         prefix: Pieces = (*((head,) if head else ()), *kept.tokens)
         return Road(text, shown, kept, prefix, forced)
@@ -78,3 +74,8 @@ def steer(exchange: Exchange, words: str) -> Road:
 def _apart(words: str, reply: str) -> str:
     """Return words with a space before them, where a reply does not end with one."""
     return words if not reply or reply[-1:].isspace() or words[:1].isspace() else f" {words}"
+
+
+def _spaced(words: str, replaced: str) -> str:
+    """Return the reader's words with the leading space of the token that they replace."""
+    return words if words[:1].isspace() or replaced[:1] != " " else f" {words}"

@@ -223,9 +223,7 @@ class MarkdownBlocks:
             line = self._undented(line)
             if not self._goes_on(line, item, fence):
                 self._emit()
-            elif (self._size > LINES_LIMIT or len(self._lines) > MOST_ITEMS) and (
-                item is not None or self._size > LINES_LIMIT * 1.5
-            ):
+            elif self._is_long_list() and (item is not None or self._size > LINES_LIMIT * 1.5):
                 self._cut_list(line)
                 line = self._undented(line)
             self._blank_in_list = False
@@ -244,6 +242,9 @@ class MarkdownBlocks:
         if item is not None or line.startswith(("  ", "\t")):
             return True
         return not (self._blank_in_list or fence or _HEADING.match(line) or _RULE.match(line) or opens_display(line))
+
+    def _is_long_list(self) -> bool:
+        return self._size > LINES_LIMIT or len(self._lines) > MOST_ITEMS
 
     def _cut_list(self, line: str) -> None:
         """End a long list here; later lines are parsed by themselves, so this line must stand at the left."""

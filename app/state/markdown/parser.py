@@ -178,7 +178,7 @@ def _parser() -> MarkdownIt:
     add_dialect(parser)
     parser.validateLink = is_safe_link  # type: ignore[assignment, method-assign]
     add_formulas(parser)
-    parser.inline.ruler.before("link", "footnote", _inline)
+    add_footnotes(parser)
     return parser
 
 
@@ -464,6 +464,11 @@ _MARK = re.compile(r"\[\^(\d{1,3}|(?:fn|note)[\w-]{0,20})\](:?)")
 
 
 # Of footnotes only numbers and names such as `note2` count: `[^a-z]` is a regular expression far more often.
+
+
+def add_footnotes(parser: MarkdownIt) -> None:
+    """Teach a parser of Markdown the token `footnote`: its content is the number or the name."""
+    parser.inline.ruler.before("link", "footnote", _inline)
 
 
 def _inline(state: StateInline, silent: bool) -> bool:

@@ -45,9 +45,7 @@ def show(name: str, choice: GenerationChoice) -> str:
     if value is None:
         return ""
     if name == "stop":
-        return "\n".join(
-            each.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r") for each in value
-        )
+        return "\n".join(_escape(each) for each in value)
     if isinstance(value, float):
         return json.dumps(value).removesuffix(".0")
     return str(value)
@@ -64,6 +62,10 @@ def _number(text: str, *, whole: bool) -> float | int | str | None:
     except ValueError:
         return text
     return number if math.isfinite(number) else text
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
 
 
 _SIGNS = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}

@@ -30,9 +30,7 @@ class ToolCallView(QWidget):
         called = isinstance(part, ToolCall)
         words = self.tr("Tool call: {name}") if called else self.tr("Tool result: {name}")
         self._words = words.format(name=" ".join(part.name[:_LONGEST_NAME].split()))
-        self.text = (
-            json.dumps(part.arguments, ensure_ascii=False, indent=2) if isinstance(part, ToolCall) else part.text
-        )
+        self.text = _pretty(part) if isinstance(part, ToolCall) else part.text
         self.header = QToolButton(self)
         self.header.setObjectName("thoughtHeader")
         self.header.setCheckable(True)
@@ -99,3 +97,7 @@ class ToolCallView(QWidget):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text)
+
+
+def _pretty(call: ToolCall) -> str:
+    return json.dumps(call.arguments, ensure_ascii=False, indent=2)

@@ -48,7 +48,7 @@ class ShortcutSheet(Dialog):
 
         def key(keys: str) -> str:
             # As the prompt calls it; Qt has no German word.
-            return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText).replace("Return", enter)
+            return _key_words(keys).replace("Return", enter)
 
         return [
             (
@@ -108,6 +108,10 @@ class ShortcutSheet(Dialog):
             grid.addWidget(word, row, 0)
             grid.addWidget(key, row, 1, Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignTop)
         return block
+
+
+def _key_words(keys: str) -> str:
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def _groups(commands: Commands) -> list[Group]:

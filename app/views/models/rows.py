@@ -93,18 +93,17 @@ class LibraryModel(QAbstractTableModel):
             ROW_ROLE: lambda: row,
             SORT_ROLE: lambda: column(name).sort(row),
             USED_ROLE: lambda: row.used,
-            int(Qt.ItemDataRole.DecorationRole): lambda: (
-                icon(self._theme, "star-fill", "accent") if row.favourite and name == "name" else None
-            ),
+            int(Qt.ItemDataRole.DecorationRole): lambda: self._star(row, name),
             int(Qt.ItemDataRole.TextAlignmentRole): lambda: _side(name),
             int(Qt.ItemDataRole.ForegroundRole): lambda: self._color(row, name),
             int(Qt.ItemDataRole.ToolTipRole): lambda: f"{row.path}\n{state_words(row)}",
-            int(Qt.ItemDataRole.AccessibleTextRole): lambda: (
-                row_words(row) if name == "name" else f"{heading(name)}: {column(name).cell(row)}"
-            ),
+            int(Qt.ItemDataRole.AccessibleTextRole): lambda: _spoken(row, name),
         }
         give = answers.get(int(role))
         return None if give is None else give()
+
+    def _star(self, row: LibraryRow, name: str) -> Any:
+        return icon(self._theme, "star-fill", "accent") if row.favourite and name == "name" else None
 
     def _color(self, row: LibraryRow, name: str) -> Any:
         if row.state in ("problem", "away"):
@@ -114,6 +113,10 @@ class LibraryModel(QAbstractTableModel):
                 return self._theme.color("accent")
             return self._theme.color("danger" if row.state == "large" else "muted")
         return None
+
+
+def _spoken(row: LibraryRow, name: str) -> str:
+    return row_words(row) if name == "name" else f"{heading(name)}: {column(name).cell(row)}"
 
 
 def _side(name: str) -> Qt.AlignmentFlag:

@@ -425,13 +425,13 @@ def picture_of(source: QMimeData) -> bytes:
         if source.hasFormat(kind):
             return bytes(source.data(kind).data())
     image, out = source.imageData() if source.hasImage() else None, QBuffer()
-    if (
-        isinstance(image, QImage)
-        and out.open(QIODevice.OpenModeFlag.WriteOnly)
-        and QImageWriter(out, QByteArray(b"PNG")).write(image)
-    ):
+    if isinstance(image, QImage) and out.open(QIODevice.OpenModeFlag.WriteOnly) and _as_png(image, out):
         return bytes(out.data().data())
     return b""
+
+
+def _as_png(image: QImage, out: QBuffer) -> bool:
+    return QImageWriter(out, QByteArray(b"PNG")).write(image)
 
 
 def _local(source: QMimeData) -> list[Path]:

@@ -37,11 +37,16 @@ class NumberAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         return [number(value * scale, digits) for value in values]
 
 
+def make_axes() -> dict[str, NumberAxis]:
+    """Return the axes of a plot of ours."""
+    return {side: NumberAxis(side) for side in ("left", "bottom")}
+
+
 class StillPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     """A plot that answers the mouse in no way of its own: no menus, no buttons, no dragging."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, axisItems=({side: NumberAxis(side) for side in ("left", "bottom")}), enableMenu=False)
+        super().__init__(parent, axisItems=make_axes(), enableMenu=False)
         plot = self.getPlotItem()
         # pyqtgraph makes its menu all the same; without a parent it outlives the plot, and follows each theme.
         plot.ctrlMenu.setParent(self, plot.ctrlMenu.windowFlags())

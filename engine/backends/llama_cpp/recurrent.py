@@ -49,7 +49,7 @@ def snapshot_depth(model: Any, batch_size: int) -> int:
     `batch_size`: tokens that the context takes at once. llama.cpp asserts that there are more of them.
     """
     state = state_bytes(model)
-    if not state or not bool(llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model)):
+    if not state or not _recurrent(model):
         return 0
     affordable = int(llama_cpp.llama_model_size(model)) // (_SHARE * state)
     return max(0, min(_DEPTHS.get(text_entry(model, "general.architecture"), 0), affordable, batch_size - 2))
@@ -162,3 +162,7 @@ class RecurrentState:
             return held
         self.clear()
         return 0
+
+
+def _recurrent(model: Any) -> bool:
+    return bool(llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model))

@@ -138,7 +138,7 @@ def _place(
     needed = free = 0
     choice: tuple[torch.device, torch.dtype | str] = (torch.device("cpu"), stored)
     for device in _devices(wanted):
-        free = int(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else available_memory()
+        free = _free(device)
         for dtype in (asked,) if asked else (torch.float32, stored) if device.type == "cpu" else (stored,):
             weights = files.weight_bytes if quantised else files.parameters * dtype.itemsize
             needed = weights + context_length * _cache_per_token(config, dtype) + _WORKING_SPACE
@@ -172,6 +172,11 @@ def _devices(wanted: LoadConfig) -> list[torch.device]:
             known=", ".join(known),
         )
     return [torch.device(name)]
+
+
+def _free(device: torch.device) -> int:
+    """Return bytes that can still be used on a device."""
+    return int(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else available_memory()
 
 
 def _head_bytes(config: Any, dtype: torch.dtype) -> int:

@@ -164,7 +164,7 @@ class _Plot:
             self._line((x, low), (x, high), _SPEEDUP, 2)
             for end in (low, high):
                 self._line((x - 7, end), (x + 7, end), _SPEEDUP, 2)
-            self.canvas.ellipse([value * _FINE for value in (x - 6, y - 6, x + 6, y + 6)], _SPEEDUP)
+            self._circle(x, y, 6, _SPEEDUP)
             self._text((x + 12, y - 14), f"{spread['median']:.2f}", 16, _SPEEDUP, "lm", halo=True)
 
     # Strokes ---------------------------------------------------------------------------------------------------------
@@ -183,6 +183,9 @@ class _Plot:
 
     def _box(self, box: tuple[float, float, float, float], colour: str) -> None:
         self.canvas.rectangle([value * _FINE for value in box], colour)
+
+    def _circle(self, x: float, y: float, radius: float, colour: str) -> None:
+        self.canvas.ellipse([value * _FINE for value in (x - radius, y - radius, x + radius, y + radius)], colour)
 
     def _text(
         self, place: tuple[float, float], text: str, size: int, colour: str, anchor: str = "la", *, halo: bool = False

@@ -119,7 +119,7 @@ def gather(
         if owner is not None:
             used[normal(owner.name)] = owner
         llama |= place.replace("\\", "/").startswith("llama_cpp/lib/")
-        if owner is None and (_LIBRARY.match(Path(place).name) is not None) and not _is_known(place, Path(source)):
+        if owner is None and _is_library(place) and not _is_known(place, Path(source)):
             system.append(Path(source))
     used.pop("outrider", None)
     components = [_ours(folder), _demo_models(folder), _python(folder), _bootloader(folder, installed)]
@@ -158,6 +158,10 @@ def _owners(installed: Installed, modules: Iterable[str]) -> tuple[dict[str, Dis
         elif installed.of_module(first) is None and not first.startswith("_sysconfigdata"):
             strangers.add(first)
     return used, sorted(strangers)
+
+
+def _is_library(place: str) -> bool:
+    return _LIBRARY.match(Path(place).name) is not None
 
 
 def _is_known(place: str, source: Path) -> bool:
