@@ -7,9 +7,8 @@ Source of the formats: the chat templates that these families publish.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 
 import numpy as np
 
@@ -30,8 +29,8 @@ class TurnFormat:
     """
 
     name: str
-    markers: Sequence[str]
-    around: Mapping[str, Sequence[str]]
+    markers: tuple[str, ...]
+    around: Mapping[str, tuple[str, str]]
     reply: str
     begin: str = ""
     trimmed: bool = False
@@ -54,8 +53,94 @@ class TurnFormat:
         )  # fmt: skip
 
 
-_LISTED = files("resources").joinpath("turn_formats.json").read_text("utf-8")
-FORMATS = tuple(TurnFormat(**entry) for entry in json.loads(_LISTED))
+def _alike(name: str, form: str, *markers: str, **more: str | bool) -> TurnFormat:
+    """Return a format whose turns differ in the role alone: ROLE and TEXT stand in `form`."""
+    before, _, behind = form.partition("TEXT")
+    names = {"system": "system", "user": "user", "assistant": str(more.pop("assistant", "assistant"))}
+    around = {role: (before.replace("ROLE", word), behind) for role, word in names.items()}
+    return TurnFormat(name, markers, around, around["assistant"][0], **more)  # type: ignore[arg-type]
+
+
+_DEEPSEEK_USER = "<\N{FULLWIDTH VERTICAL LINE}User\N{FULLWIDTH VERTICAL LINE}>"
+_DEEPSEEK_REPLY = "<\N{FULLWIDTH VERTICAL LINE}Assistant\N{FULLWIDTH VERTICAL LINE}>"
+FORMATS: tuple[TurnFormat, ...] = (
+    _alike("phi4", "<|im_start|>ROLE<|im_sep|>TEXT<|im_end|>", "<|im_start|>", "<|im_sep|>", "<|im_end|>"),
+    TurnFormat(
+        "kimi",
+        ("<|im_system|>", "<|im_user|>", "<|im_assistant|>", "<|im_middle|>", "<|im_end|>"),
+        {role: (f"<|im_{role}|>{role}<|im_middle|>", "<|im_end|>") for role in ("system", "user", "assistant")},
+        "<|im_assistant|>assistant<|im_middle|>",
+    ),
+    _alike("chatml", "<|im_start|>ROLE\nTEXT<|im_end|>\n", "<|im_start|>", "<|im_end|>"),
+    _alike(
+        "llama3",
+        "<|start_header_id|>ROLE<|end_header_id|>\n\nTEXT<|eot_id|>",
+        *("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"),
+        trimmed=True,
+    ),
+    _alike(
+        "llama4",
+        "<|header_start|>ROLE<|header_end|>\n\nTEXT<|eot|>",
+        *("<|header_start|>", "<|header_end|>", "<|eot|>"),
+        trimmed=True,
+    ),
+    _alike("gemma4", "<|turn>ROLE\nTEXT<turn|>\n", "<|turn>", "<turn|>", assistant="model", trimmed=True),
+    TurnFormat(
+        "gemma",
+        ("<start_of_turn>", "<end_of_turn>"),
+        {
+            role: (f"<start_of_turn>{word}\n", "<end_of_turn>\n")
+            for role, word in (("user",) * 2, ("assistant", "model"))
+        },
+        "<start_of_turn>model\n",
+        trimmed=True,
+    ),
+    TurnFormat(
+        "command-r",
+        ("<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|SYSTEM_TOKEN|>", "<|USER_TOKEN|>", "<|CHATBOT_TOKEN|>"),
+        {
+            role: (f"<|START_OF_TURN_TOKEN|><|{word}_TOKEN|>", "<|END_OF_TURN_TOKEN|>")
+            for role, word in (("system", "SYSTEM"), ("user", "USER"), ("assistant", "CHATBOT"))
+        },
+        "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
+        trimmed=True,
+    ),
+    TurnFormat(
+        "deepseek",
+        (_DEEPSEEK_USER, _DEEPSEEK_REPLY),
+        {"system": ("", "\n\n"), "user": (_DEEPSEEK_USER, ""), "assistant": (_DEEPSEEK_REPLY, _END)},
+        _DEEPSEEK_REPLY,
+    ),
+    TurnFormat(
+        "mistral-v7",
+        ("[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
+        {"system": ("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"), "user": ("[INST]", "[/INST]"), "assistant": ("", _END)},
+        "",
+    ),
+    TurnFormat("mistral-v3", ("[INST]", "[/INST]"), {"user": ("[INST] ", "[/INST]"), "assistant": (" ", _END)}, ""),
+    _alike(
+        "granite",
+        "<|start_of_role|>ROLE<|end_of_role|>TEXT<|end_of_text|>\n",
+        *("<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>"),
+    ),
+    _alike("seed", "<seed:bos>ROLE\nTEXT<seed:eos>", "<seed:bos>", "<seed:eos>"),
+    TurnFormat(
+        "exaone",
+        ("[|system|]", "[|user|]", "[|assistant|]", "[|endofturn|]"),
+        {
+            "system": ("[|system|]", "[|endofturn|]\n"),
+            "user": ("[|user|]", "\n"),
+            "assistant": ("[|assistant|]", "[|endofturn|]\n"),
+        },
+        "[|assistant|]",
+        trimmed=True,
+    ),
+    _alike(
+        "glm", "<|ROLE|>\nTEXT", "[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>", begin="[gMASK]<sop>"
+    ),
+    _alike("phi3", "<|ROLE|>\nTEXT<|end|>\n", "<|user|>", "<|assistant|>", "<|end|>"),
+    _alike("zephyr", f"<|ROLE|>\nTEXT{_END}\n", "<|user|>", "<|assistant|>"),
+)
 """The more particular ones first."""
 
 
