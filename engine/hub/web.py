@@ -328,28 +328,28 @@ def _connect(web: Web, url: str) -> tuple[HTTPConnection, str, dict[str, str]]:
         else:
             made, extra = HTTPSConnection(at.hostname, at.port or 80, timeout=timeout, context=secure), {}
             made.set_tunnel(host, parts.port or 443, login_header)
-    setattr(made, "_create_connection", _connected)  # noqa: B010 - the library has no public name for it
+    if is_loopback(made.host):
+        setattr(made, "_create_connection", _connect_near)  # noqa: B010 - the library has no public name for it
     made.connect()
     if made.sock is not None:
         made.sock.settimeout(web.patience.silent)
     return made, target, extra
 
 
-def _connected(address: tuple[str, int], timeout: float, source: None = None) -> socket.socket:  # noqa: ARG001
-    """Return a connected socket; for http.client, whose `source` is not used. Raises OSError.
+def _connect_near(address: tuple[str, int], timeout: float, source: None = None) -> socket.socket:  # noqa: ARG001
+    """Connect to a server on this machine, for http.client, whose `source` is not used. Raises OSError.
 
-    Within this machine packets and window are made as small as a network's. There is no delay to make up for, and the
-    kernel would keep up to 26 MB under way (measured), which a killed program loses though they were sent.
+    Packets and window are made as small as a network's. There is no delay to make up for, and the kernel would keep up
+    to 26 MB under way (measured), which a killed program loses though they were sent.
     """
     problem = OSError()
     for family, kind, protocol, _, place in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
         made = socket.socket(family, kind, protocol)
         try:
             made.settimeout(timeout)
-            if is_loopback(str(place[0])):
-                with suppress(OSError, AttributeError):  # Not every system knows both.
-                    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _NEAR_WINDOW)
-                    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, _NEAR_PACKET)
+            with suppress(OSError, AttributeError):  # Not every system knows both.
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _NEAR_WINDOW)
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, _NEAR_PACKET)
             made.connect(place)
         except OSError as error:
             made.close()
