@@ -138,7 +138,8 @@ def with_hint(messages: Sequence[Message]) -> Sequence[Message]:
     if result is None or result.text.startswith(_NOT_HINTED):
         return messages
     text = f"{result.text}\n\n{_HINT.format(tool=result.name or 'that was called')}"
-    return [*messages[:-1], Message("tool", [ToolResult(result.call_id, result.name, text)])]
+    hinted = ToolResult(result.call_id, result.name, text)
+    return [*messages[:-1], Message("tool", [hinted if part is result else part for part in messages[-1].parts])]
 
 
 def cancelled_message(call: ToolCall) -> Message:

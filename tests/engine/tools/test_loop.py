@@ -8,6 +8,7 @@ from engine import (
     Cancelled,
     CancelToken,
     Finished,
+    ImagePart,
     Message,
     Permission,
     Responder,
@@ -73,6 +74,14 @@ def test_never_is_told_the_model_and_nothing_runs() -> None:
     assert not [event for event in events if isinstance(event, ToolCallStarted)]
     assert "does not allow" in events[-1].messages[2].content
     assert with_hint(events[-1].messages[:3]) == events[-1].messages[:3]
+
+
+def test_the_hint_after_a_result_leaves_the_rest_of_its_message() -> None:
+    picture = ImagePart("data:image/png;base64,AA==")
+    (made,) = with_hint([Message("tool", [picture, ToolResult("a", "see", "a cat")])])
+    assert made.pictures == (picture,)
+    assert made.content.startswith("a cat\n\nThis is the result of the tool see.")
+    assert with_hint([Message("user", "Hello")]) == [Message("user", "Hello")]
 
 
 def test_what_fails_is_told_the_model() -> None:
