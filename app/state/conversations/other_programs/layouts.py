@@ -25,7 +25,7 @@ _LONGEST_NAME = 200
 _LONGEST_FORM = 100_000
 _MOST_MARKS = 500
 _FRAGMENTS = ("REQUEST", "THINK", "RESPONSE")
-"""What DeepSeek shows of a message."""
+"""The parts of a message that DeepSeek shows."""
 _MARKED = re.compile(r"[ \t]?\ue200([^\ue200\ue201]*+)\ue201")
 _LOOSE_MARKS = re.compile("[\ue200-\ue20f]")
 _FENCES = re.compile(r"`{3,}")
