@@ -155,7 +155,8 @@ def _install(kind: str) -> None:
     pinned = ("-c", str(CONSTRAINTS), "--disable-pip-version-check")
     step("Installing pip and what builds packages")
     # The pip that comes with older Pythons knows no machine-readable progress yet.
-    tools = ("pip", "hatchling")
+    # Packages without a wheel of their own are built without isolation, as the project is: with setuptools.
+    tools = ("pip", "hatchling", "setuptools")
     pip_install(PYTHON, *pinned, *tools, log=VENV / "setup-tools.log", progress_bar="off")
     beside = "" if kind == "cpu" else f" and {kind}"
     step(f"Installing llama-cpp-python: compiled for this machine{beside}, 5 to 10 minutes on two cores")
