@@ -10,6 +10,7 @@ from app.control.projects import Projects
 from app.shell.program import Program
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.files import file_name
+from app.state.settings.project import ProjectChoice
 from app.views.window.file_dialogs import ask_for_folder, ask_what_to_attach, ask_where_to_put_archive
 
 if TYPE_CHECKING:
@@ -38,8 +39,19 @@ class ProjectWindows:
         window.closed.connect(self._desk.stop)
 
     def begin(self, conversations: Iterable[int] = ()) -> None:
-        """Make a project of these conversations, and ask for its name and the rest."""
-        self._edit(self._program.conversations.add_project(self._program.window.tr("New project"), conversations))
+        """Make a project of these conversations, and ask for its name and the rest; Esc at once leaves none."""
+        project = self._program.conversations.add_project(self._program.window.tr("New project"), conversations)
+        untouched = (project.title, self._desk.choice_of(project))
+        # Not `rejected`, which comes before what was typed last.
+        self._edit(project).finished.connect(lambda result: None if result else self._give_up(project, untouched))
+
+    def _give_up(self, project: Conversation, untouched: tuple[str, ProjectChoice]) -> None:
+        """Delete a new project that nothing was put into."""
+        conversations = self._program.conversations
+        has_chats = any(each.project == project.id for each in conversations.summaries())
+        has_files = self._desk.file_names(project)
+        if not has_chats and not has_files and untouched == (project.title, self._desk.choice_of(project)):
+            conversations.delete_project(project.id)
 
     def edit_open(self) -> None:
         """Change the project of the chat on the screen."""
@@ -65,7 +77,7 @@ class ProjectWindows:
             self._close()
             program.conversations.delete_project(number)
 
-    def _edit(self, project: Conversation) -> None:
+    def _edit(self, project: Conversation) -> ProjectDialog:
         from app.views.conversations.project import ProjectDialog  # noqa: PLC0415 - not before it is asked for
 
         self._close()
@@ -80,6 +92,7 @@ class ProjectWindows:
         dialog.finished.connect(self._forget)
         self._show_files(project.id)
         dialog.show()
+        return dialog
 
     def _add_files(self) -> None:
         if self._shown is not None:

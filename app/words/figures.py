@@ -154,6 +154,6 @@ def activity_word(activity: Activity) -> str:
         patterns["checking"] = tr("Activity", "The target is loaded. Checking {subject}")
         patterns["loading"] = tr("Activity", "The target is loaded. Loading {subject}")
     word = patterns.get(activity.work, "").format(subject=activity.subject)
-    if word and activity.fraction is not None:
+    if word and activity.fraction:  # At 0 % it may be that nothing is counted yet.
         word += SEPARATOR + percent(activity.fraction)
     return word

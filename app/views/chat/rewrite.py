@@ -50,7 +50,8 @@ class RewriteDialog(Dialog):
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
         self.text.setAccessibleName(self.tr("The text and its changes"))
-        keep_fixed(self.text)
+        if "```" in text or any(line.startswith(("    ", "\t")) for line in text.splitlines()):
+            keep_fixed(self.text)
         self._make_buttons()
         self._lay_out()
         self.what.textChanged.connect(self._show_state)

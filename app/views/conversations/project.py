@@ -107,7 +107,7 @@ class ProjectDialog(Dialog):
         self.files.itemSelectionChanged.connect(self._show_state)
         self.folder_button.clicked.connect(self.folder_wanted)
         self.leave_button.clicked.connect(self.folder_left)
-        self.close_button.clicked.connect(self.close)
+        self.close_button.clicked.connect(self.accept)
         self.finished.connect(self._tell)
 
     def show_files(self, names: Sequence[str], folder: str) -> None:

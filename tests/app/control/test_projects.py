@@ -120,6 +120,19 @@ def test_chats_of_a_project_share_its_instructions_and_files(
     _fold_and_come_back(window, open_window, script)
 
 
+def test_esc_at_once_leaves_no_project(open_window: OpenWindow) -> None:
+    window = open_window(Script(ECHO))
+    projects = window.program.conversations.projects
+    window.main.left.project_wanted.emit([])
+    dialog_of(window).reject()
+    assert not projects
+    window.main.left.project_wanted.emit([])
+    dialog = dialog_of(window)
+    window.qtbot.keyClicks(dialog.title, "Roses")  # type: ignore[no-untyped-call]
+    dialog.reject()
+    assert [each.title for each in projects.values()] == ["Roses"]
+
+
 def _fold_and_come_back(window: Window, open_window: OpenWindow, script: Script) -> None:
     panel = window.main.left
     heading = panel.rows.index(0)
