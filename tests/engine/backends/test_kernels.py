@@ -1,10 +1,13 @@
 """Packed weights, which are turned around when a model is loaded: the same bits, and only where memory has room."""
 
+import ctypes
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 pytest.importorskip("llama_cpp")
@@ -12,9 +15,9 @@ pytest.importorskip("llama_cpp")
 import llama_cpp
 
 from engine import LoadConfig, load
-from engine.backends.llama_cpp import loading
+from engine.backends.llama_cpp import loading, weights
 from engine.backends.llama_cpp.backend import LlamaCppBackend
-from engine.backends.llama_cpp.library import computes_alike, packs_weights
+from engine.backends.llama_cpp.library import computes_alike, packs_weights, prepare_library
 from helpers.paths import ROOT as PROJECT
 
 BATCHES = (1, 2, 5, 8, 16, 32)
@@ -57,7 +60,7 @@ def rows_of(path: Path) -> list[np.ndarray[Any, Any]]:
 @pytest.mark.parametrize("name", ["models/demo-target.Q8_0.gguf", "models/demo-draft.Q8_0.gguf"])
 def test_packed_weights_give_the_same_bits(name: str, asked: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     packed = rows_of(PROJECT / "resources" / name)
-    monkeypatch.setattr(loading, "packs_weights", lambda: False)
+    monkeypatch.setattr(weights, "packs_weights", lambda: False)
     mapped = rows_of(PROJECT / "resources" / name)
     assert asked == [True, False]
     for one, other in zip(packed, mapped, strict=True):
@@ -72,7 +75,7 @@ def test_other_peoples_models_too(shared_models: Path, monkeypatch: pytest.Monke
     for path in paths:
         with monkeypatch.context() as patch:
             packed = rows_of(path)
-            patch.setattr(loading, "packs_weights", lambda: False)
+            patch.setattr(weights, "packs_weights", lambda: False)
             for one, other in zip(packed, rows_of(path), strict=True):
                 assert np.array_equal(one.view(np.int32), other.view(np.int32)), path.name
 
@@ -80,22 +83,23 @@ def test_other_peoples_models_too(shared_models: Path, monkeypatch: pytest.Monke
 def test_weights_stay_mapped_where_memory_is_short(
     bundled_target: Path, asked: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "available_memory", lambda: bundled_target.stat().st_size)
+    monkeypatch.setattr(weights, "available_memory", lambda: bundled_target.stat().st_size)
     with load(bundled_target, trusted=True):
         assert asked == [not computes_alike()]
 
 
 @pytest.mark.usefixtures("packs")
 def test_weights_for_a_card_are_not_packed(monkeypatch: pytest.MonkeyPatch, bundled_target: Path) -> None:
-    monkeypatch.setattr(loading, "gpu_layers", lambda _config: 5)
-    assert not loading.pack_weights(llama_cpp.llama_model_default_params(), LoadConfig(bundled_target))
+    monkeypatch.setattr(weights, "gpu_layers", lambda _config: 5)
+    assert not weights.pack_weights(llama_cpp.llama_model_default_params(), LoadConfig(bundled_target))
 
 
 def test_without_the_kernels_llama_cpp_decides(
     bundled_target: Path, asked: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "computes_alike", lambda: False)
-    monkeypatch.setattr(loading, "packs_weights", lambda: False)
+    for module in (loading, weights):
+        monkeypatch.setattr(module, "computes_alike", lambda: False)
+    monkeypatch.setattr(weights, "packs_weights", lambda: False)
     with load(bundled_target, trusted=True):
         assert asked == [True]
 
@@ -121,3 +125,27 @@ def test_a_sibling_has_its_own_row_or_is_told_apart(bundled_target: Path, cache_
             assert [backend.has_own_row(node) for node in range(5)] == [True, True, True, own, own]
             assert not own or np.array_equal(tree[3:], alone[1:])
             backend.keep_path([])
+
+
+@pytest.mark.usefixtures("packs")
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems clear memory by writing it")
+def test_a_cache_takes_the_memory_that_is_used_of_it(bundled_target: Path) -> None:
+    """A context of 65,536 tokens holds 256 MB, of which llama.cpp would write all when it makes and clears one."""
+    model = weights.load_model(LoadConfig(bundled_target), prepare_library(), None, None)
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx, params.n_batch, params.n_ubatch = 65_536, 32, 32
+    process = psutil.Process()
+    before = process.memory_info().rss
+    context = llama_cpp.llama_init_from_model(model, params)
+    try:
+        tokens, found = (ctypes.c_int32 * 8)(*range(3, 11)), list[bytes]()
+        for _ in range(3):
+            assert llama_cpp.llama_decode(context, llama_cpp.llama_batch_get_one(tokens, len(tokens))) == 0
+            row = llama_cpp.llama_get_logits_ith(context, -1)
+            found.append(bytes(ctypes.string_at(row, 4 * 100)))
+            llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(context), True)
+        assert len(set(found)) == 1
+        assert process.memory_info().rss - before < 100e6
+    finally:
+        llama_cpp.llama_free(context)
+        llama_cpp.llama_model_free(model)

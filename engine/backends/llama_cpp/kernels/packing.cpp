@@ -1,4 +1,5 @@
-// The buffer type of packed weights: see packing.h. What ggml wants of one stands in ggml-cpu/traits.h.
+// The buffer type of packed weights: see packing.h. What ggml wants of one stands in ggml-cpu/traits.h. Also how the
+// memory of llama.cpp's own buffers is cleared.
 #include "packing.h"
 
 #ifdef OUTRIDER_LANES
@@ -6,8 +7,12 @@
 #include "ggml-backend-impl.h"
 #include "traits.h"
 
+#include <cstring>
+#include <utility>
+
 #ifdef __linux__
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <map>
@@ -123,6 +128,50 @@ void clear_ahead(ggml_backend_buffer_t buffer, uintptr_t first, uintptr_t last) 
 [[maybe_unused]] void clear_ahead(ggml_backend_buffer_t, uintptr_t, uintptr_t) {}
 #endif
 
+ggml_backend_buffer_t (*allocate_stock)(ggml_backend_buffer_type_t, size_t);
+
+#ifdef __linux__
+void (*clear_stock)(ggml_backend_buffer_t, uint8_t);
+
+/// Clears the pages inside a buffer by giving them back: the system gives zeros where they are touched next. llama.cpp
+/// clears the cache of a whole context when it makes one, of which most chats use little. Whether it could.
+bool give_back(ggml_backend_buffer_t buffer) {
+    const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(ggml_backend_buffer_get_base(buffer));
+    const uintptr_t end = begin + ggml_backend_buffer_get_size(buffer);
+    const uintptr_t first = (begin + page - 1) & ~(page - 1), last = end & ~(page - 1);
+    if (first >= last) {
+        return false;
+    }
+    volatile char * const seen = reinterpret_cast<char *>(first);
+    *seen = 1;  // Of memory that others share it would stay.
+    if (madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED) != 0 || *seen != 0) {
+        return false;
+    }
+    std::memset(reinterpret_cast<void *>(begin), 0, first - begin);
+    std::memset(reinterpret_cast<void *>(last), 0, end - last);
+    return true;
+}
+
+void clear(ggml_backend_buffer_t buffer, uint8_t value) {
+    if (value != 0 || !give_back(buffer)) {
+        clear_stock(buffer, value);
+    }
+}
+#endif
+
+/// llama.cpp's own buffers on the processor.
+ggml_backend_buffer_t allocate_own(ggml_backend_buffer_type_t type, size_t size) {
+    ggml_backend_buffer_t buffer = allocate_stock(type, size);
+#ifdef __linux__
+    if (buffer != nullptr) {
+        clear_stock = buffer->iface.clear;
+        buffer->iface.clear = clear;
+    }
+#endif
+    return buffer;
+}
+
 ggml_backend_buffer_t allocate(ggml_backend_buffer_type_t type, size_t size) {
     ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), size);
     if (buffer == nullptr) {
@@ -158,6 +207,13 @@ bool multiply_packed_experts(const ggml_compute_params * params, ggml_tensor * d
 }
 
 ggml_backend_buffer_type_t packing_buffer_type() {
+    // ggml asks for this type before it makes any buffer.
+    static const bool taken = [] {
+        ggml_backend_buffer_type_t own = ggml_backend_cpu_buffer_type();
+        allocate_stock = std::exchange(own->iface.alloc_buffer, allocate_own);
+        return true;
+    }();
+    static_cast<void>(taken);
     static ggml_backend_buffer_type type = {
         {name, allocate, alignment, nullptr, nullptr, nullptr},
         ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0),
