@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from engine.loading.waiting import trials
+from engine.loading.waiting import early_weights, trials
 
 if TYPE_CHECKING:  # Imported while children do the same.
     from engine.cancel import CancelToken
@@ -40,7 +40,7 @@ def load(
     >>> with load(*bundled_pair()) as decoder:
     ...     text = decoder.generate("Hello!", max_tokens=8).text
     """
-    with trials(target, draft):
+    with trials(target, draft), early_weights(target, draft):
         from engine.backends.base import Backend  # noqa: PLC0415 - see above
         from engine.config import LoadConfig  # noqa: PLC0415
         from engine.decoder import SpeculativeDecoder  # noqa: PLC0415

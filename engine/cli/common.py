@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,7 +107,8 @@ def load_named(
     layers = options["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
     apart = None if draft is None else load_config(draft, options | {"gpu_layers": layers})
     decoder = load(target, apart, **options, **there, **how)
-    note_used(path for name in (target, draft) if name is not None and (path := Path(name)).exists())
+    used = [path for name in (target, draft) if name is not None and (path := Path(name)).exists()]
+    threading.Thread(target=note_used, args=(used,), name="outrider-used").start()  # The reply does not wait for it.
     return decoder
 
 

@@ -9,8 +9,8 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
@@ -84,12 +84,20 @@ def _run(argv: list[str]) -> int:
         check_installation()
     # Before all else of these commands: their imports take as long as those of the children.
     models = [value for name, value in pairwise(argv) if name in _MODELS] if argv[:1] in _REPLIES else []
-    with importlib.import_module("engine.loading.waiting").trials(*models) if models else nullcontext():
+    with _begun(models) if models else nullcontext():
         parser = make_parser(argv[:1])
         args = parser.parse_args(importlib.import_module("engine.cli.arguments.kept").with_kept(argv, parser))
         # For the commands that have something to do: most of the time of the others goes into imports.
         importlib.import_module("engine.system.cache_files").tighten_cache()
         return int(args.run(args))
+
+
+@contextmanager
+def _begun(models: Sequence[str]) -> Iterator[None]:
+    """Begin with loading these."""
+    waiting = importlib.import_module("engine.loading.waiting")
+    with waiting.trials(*models), waiting.early_weights(*models):
+        yield
 
 
 # Output -------------------------------------------------------------------------------------------------------------

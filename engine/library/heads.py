@@ -14,7 +14,7 @@ from engine.errors import LoadFailed
 from engine.formats.draft_head import DraftHead, covers, readable_states, why_not_for
 from engine.formats.gguf.assistant import ASSISTANT
 from engine.formats.gguf.heads import DFLASH, EAGLE3
-from engine.formats.gguf.mtp_entries import tells_of_mtp
+from engine.formats.gguf.parts import tells_of_mtp
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.heads import is_head_folder, is_medusa_folder
 from engine.formats.safetensors.mtp import brings_mtp

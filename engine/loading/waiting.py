@@ -1,23 +1,31 @@
-"""Start the child processes of trials early: they import what they need while this process still does the same.
+"""Begin early with loading: children of trials, and weights, while this process imports what replies need.
 
 Imported before anything heavy.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from engine.errors import EngineError
 from engine.loading.passed import has_passed, state_of
 from engine.system.child import child_command, end_child, start_child
+from engine.system.forked import check_not_forked, note_loaded
 from engine.system.hidden_commands import TRIAL
+from engine.system.machine import available_memory
+from engine.system.processor import check_processor
 
 _waiting: dict[Path, subprocess.Popen[bytes]] = {}
 _MOST = 2
 """A target and a draft."""
+_WEIGHTS, _REPLIES = "engine.backends.llama_cpp.weights", "engine.decoder"
+_SHARE_OF_MEMORY = 0.25
 
 
 def trial_command(path: Path | str = "") -> list[str]:
@@ -60,3 +68,34 @@ def take_child(path: Path) -> subprocess.Popen[bytes] | None:
         end_child(child)
         return None
     return child
+
+
+@contextmanager
+def early_weights(*models: object) -> Iterator[None]:
+    """Begin to read the weights of GGUF files, or of their configurations, that passed their trial as they are.
+
+    Only where that takes little of the memory, and something is left to import meanwhile. What nobody took is freed at
+    the end.
+    """
+    paths = [Path(path).absolute() for each in models if isinstance(path := getattr(each, "path", each), str | Path)]
+    with suppress(ImportError, OSError, RuntimeError, ValueError, EngineError):  # The load itself tells what is wrong.
+        if _REPLIES not in sys.modules and paths and all(map(_is_passed, paths)) and _is_little(paths):
+            check_processor()
+            check_not_forked()
+            weights = importlib.import_module(_WEIGHTS)
+            note_loaded()
+            for path in paths:
+                weights.read_early(path)
+    try:
+        yield
+    finally:
+        if _WEIGHTS in sys.modules:
+            sys.modules[_WEIGHTS].drop_early()
+
+
+def _is_little(paths: Iterable[Path]) -> bool:
+    return sum(path.stat().st_size for path in paths) < _SHARE_OF_MEMORY * available_memory()
+
+
+def _is_passed(path: Path) -> bool:
+    return path.suffix.lower() == ".gguf" and path.is_file() and has_passed(state_of(path))

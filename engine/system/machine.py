@@ -59,14 +59,14 @@ def _installed() -> dict[str, str]:
     return found
 
 
+@cache
 def _processor() -> str:
-    """Return its name as Linux tells it, or else as Python does."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.processor() or platform.machine() or "unknown")
+    """Return its name as Linux tells it, or else as Python does, which may start a program for it."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine() or "unknown"
 
 
 class OtherPrograms:

@@ -24,9 +24,9 @@ import llama_cpp
 from engine.backends.base import Backend, Logits, Rewind
 from engine.backends.llama_cpp.apart_child import mapped_rows
 from engine.backends.llama_cpp.library import library_rows, prepare_library
-from engine.backends.llama_cpp.loading import load_vocabulary
 from engine.backends.llama_cpp.machines import check_machines_usable
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
+from engine.backends.llama_cpp.weights import load_vocabulary
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import BackendFailure, Cancelled, ContextFull, LoadFailed, RewindNotSupported, TokenOutOfRange

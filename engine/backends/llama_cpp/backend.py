@@ -21,13 +21,14 @@ from engine.backends.base import Backend, CacheCopy, Logits, Rewind, StateReader
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
 from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states, with_shared_keys
 from engine.backends.llama_cpp.library import computes_alike, library_rows, prepare_library
-from engine.backends.llama_cpp.loading import device_name, gpu_layers, load_model, make_context, notes_on
+from engine.backends.llama_cpp.loading import device_name, make_context, notes_on
 from engine.backends.llama_cpp.projector import Projector
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.state_layout import caches_in, is_state_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.llama_cpp.trees import SEQUENCES, SPARE, TreeSequences, moved
 from engine.backends.llama_cpp.wanted import WantedRows
+from engine.backends.llama_cpp.weights import gpu_layers, load_model, take_early
 from engine.backends.pictures import PictureToken
 from engine.backends.prefix import common_prefix
 from engine.backends.threads import ThreadFollower
@@ -144,9 +145,10 @@ class LlamaCppBackend(Backend):
 
         `vocabulary`: by the header of its file, where that was read. `packed`: the weights may be packed, which takes
         time that a few forwards do not give back. `weights`: of this file, by `read_weights`; not used with a card.
-        `read`: called once they are read; its errors are raised.
+        Without them those are taken that were read early. `read`: called once they are read; its errors are raised.
         """
         log = prepare_library()
+        weights = weights or take_early(config, progress, cancel)
         ahead = weights and not gpu_layers(config)
         model = weights if ahead else load_model(config, log, progress, cancel, packed=packed)
         try:

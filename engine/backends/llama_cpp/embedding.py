@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from engine.backends.base import Embedder
 from engine.backends.llama_cpp.library import prepare_library
-from engine.backends.llama_cpp.loading import gpu_layers, load_weights, reason_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
+from engine.backends.llama_cpp.weights import gpu_layers, load_weights, reason_of
 from engine.cancel import CancelToken
 from engine.checks import check_tokens
 from engine.config import LoadConfig

@@ -23,8 +23,9 @@ from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.functions import logits_place
 from engine.backends.llama_cpp.hidden import floats_at, functions
 from engine.backends.llama_cpp.library import LibraryLog, prepare_library, text_entry
-from engine.backends.llama_cpp.loading import choose_cache, context_of, gpu_layers, pack_weights, reason_of
+from engine.backends.llama_cpp.loading import choose_cache, context_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
+from engine.backends.llama_cpp.weights import gpu_layers, pack_weights, reason_of
 from engine.backends.shared_heads import SharedCacheHeadBackend
 from engine.config import LoadConfig
 from engine.errors import BackendFailure, LoadFailed, ModelNotSupported

@@ -16,16 +16,16 @@ from collections import deque
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import llama_cpp
 
 from engine.errors import NotAvailable
-from engine.sampling.native_rows import NativeRows
-from engine.sampling.native_rules import OtherRules
-from engine.sampling.rows import NUMPY, Rows
 from engine.system.processor import library_folder
 from engine.translatable import Translatable
+
+if TYPE_CHECKING:
+    from engine.sampling.rows import Rows
 
 _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
@@ -95,6 +95,10 @@ def prepare_library() -> LibraryLog:
 @cache
 def library_rows() -> Rows:
     """Return the sampler for models of this library: its own functions, where it has them."""
+    from engine.sampling.native_rows import NativeRows  # noqa: PLC0415 - weights are read without NumPy
+    from engine.sampling.native_rules import OtherRules  # noqa: PLC0415
+    from engine.sampling.rows import NUMPY  # noqa: PLC0415
+
     try:
         return NativeRows(processor_library())
     except OtherRules:

@@ -1,42 +1,26 @@
-"""Make a model and a context of llama.cpp from a GGUF file, with the settings that rows depend on least."""
+"""Make a context of a loaded model of llama.cpp, with the settings that rows depend on least."""
 
 from __future__ import annotations
 
-import ctypes
-import os
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import llama_cpp
 
 from engine.backends.llama_cpp.hidden import MOST_ROWS
-from engine.backends.llama_cpp.library import (
-    STOCK_BUILD,
-    LibraryLog,
-    card_names,
-    computes_alike,
-    has_kernels,
-    packs_weights,
-)
-from engine.backends.llama_cpp.machines import machine_devices
+from engine.backends.llama_cpp.library import STOCK_BUILD, LibraryLog, card_names, computes_alike, has_kernels
 from engine.backends.llama_cpp.recurrent import snapshot_depth
 from engine.backends.llama_cpp.trees import SEQUENCES
-from engine.cancel import CancelToken
+from engine.backends.llama_cpp.weights import gpu_layers, reason_of
 from engine.config import MAX_LOOKAHEAD, LoadConfig
-from engine.errors import Cancelled, LoadFailed, ModelNotSupported
-from engine.formats.gguf.mtp_entries import entries_to_load
-from engine.formats.gguf.parts import split_parts
+from engine.errors import LoadFailed
 from engine.system.installation import gpu_library_installed
-from engine.system.machine import available_memory, default_threads, tells_of_no_memory
+from engine.system.machine import default_threads
 from engine.translatable import Translatable
 
 DEFAULT_CONTEXT = 4096
 _BATCH_CPU = 128
 _BATCH_GPU = _BATCH_SEEING = 512
 """Some models read all of a picture at once, Gemma 3 its 256 tokens."""
-_SHARE_OF_MEMORY = 0.9
-_ALL_LAYERS = 999
-"""More than any model has."""
 _CACHE_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
     "q8_0": llama_cpp.GGML_TYPE_Q8_0,
@@ -46,115 +30,6 @@ _CACHE_TYPES = {
     "q4_0": llama_cpp.GGML_TYPE_Q4_0,
     "iq4_nl": llama_cpp.GGML_TYPE_IQ4_NL,
 }
-
-
-def load_model(
-    config: LoadConfig,
-    log: LibraryLog,
-    progress: Callable[[float], None] | None,
-    cancel: CancelToken | None,
-    *,
-    packed: bool = True,
-) -> Any:
-    """Load the weights of a model that writes text. Raises LoadFailed, ModelNotSupported, Cancelled."""
-    model = load_weights(config, log, progress, cancel, packed=packed)
-    if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
-        llama_cpp.llama_model_free(model)
-        raise ModelNotSupported(
-            config.path, Translatable("it does not generate text token by token. Choose a chat or text model.")
-        )
-    return model
-
-
-def load_weights(
-    config: LoadConfig,
-    log: LibraryLog,
-    progress: Callable[[float], None] | None,
-    cancel: CancelToken | None,
-    *,
-    packed: bool = True,
-) -> Any:
-    """Load the weights of any model, packed for our kernels or as in the file. Raises LoadFailed, Cancelled."""
-    params = llama_cpp.llama_model_default_params()
-    params.n_gpu_layers = gpu_layers(config)
-    if not packed or not pack_weights(params, config):
-        params.use_extra_bufts = not computes_alike()
-    devices = _devices(config)  # Named, so that it is not freed.
-    if devices is not None:
-        params.devices = ctypes.cast(devices, ctypes.c_void_p)
-    entries = _overrides(entries_to_load(config.path))
-    params.kv_overrides = entries
-    if config.in_memory and not config.rpc and _fits_in_memory(config):
-        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
-
-    def report(fraction: float, _data: object) -> bool:
-        if progress is not None:
-            progress(fraction)
-        return cancel is None or not cancel.cancelled
-
-    callback = llama_cpp.llama_progress_callback(report)
-    params.progress_callback = callback
-    log.clear()
-    model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
-    if cancel is not None and cancel.cancelled:
-        if model:
-            llama_cpp.llama_model_free(model)
-        raise Cancelled(Translatable("Loading the model"))
-    if not model:
-        raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
-    return model
-
-
-def _devices(config: LoadConfig) -> Any:
-    """Return the devices of a model beside the processor; None is llama.cpp's choice. Raises LoadFailed.
-
-    A model without layers on a card must not know of it: llama.cpp would compute forwards of 32 tokens and more on the
-    card, whose rows differ, and read the weights into the card's host memory, where our kernels cannot pack them.
-    """
-    if config.rpc:
-        return machine_devices(config)
-    return None if gpu_layers(config) else (ctypes.c_void_p * 1)(None)
-
-
-def pack_weights(params: Any, config: LoadConfig) -> bool:
-    """Let our kernels pack the weights, if they do so and memory has room for them; return True if they will.
-
-    The file is then read: mapped it would stay in memory beside them. Where the kernels are at work without packing,
-    buffers for AMX and the like must not take the weights either, whose products are not ours.
-    """
-    packs = packs_weights() and not gpu_layers(config) and _fits_in_memory(config)
-    params.use_extra_bufts = packs
-    if packs:
-        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
-    return packs
-
-
-def _overrides(entries: Mapping[str, int]) -> Any:
-    """Return header entries as llama.cpp takes them: behind the last one stands one without a name."""
-    found = (llama_cpp.llama_model_kv_override * (len(entries) + 1))()
-    for place, (name, number) in zip(found, entries.items(), strict=False):
-        place.tag, place.key, place.value.val_i64 = llama_cpp.LLAMA_KV_OVERRIDE_TYPE_INT, name.encode(), number
-    return found
-
-
-def load_vocabulary(config: LoadConfig, log: LibraryLog) -> Any:
-    """Load a model without its weights, for its tokenizer. Raises LoadFailed."""
-    params = llama_cpp.llama_model_default_params()
-    params.vocab_only = True
-    log.clear()
-    model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
-    if not model:
-        raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
-    return model
-
-
-def _fits_in_memory(config: LoadConfig) -> bool:
-    """Return True if the weights, read instead of mapped, leave some memory for the rest."""
-    try:
-        size = sum(part.stat().st_size for part in split_parts(config.path))
-    except (OSError, LoadFailed):
-        return False
-    return _SHARE_OF_MEMORY * available_memory() > size
 
 
 def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int = 1) -> tuple[Any, int, int]:
@@ -225,13 +100,6 @@ def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
 
 
-def gpu_layers(config: LoadConfig) -> int:
-    """Return the number of layers that are computed on graphics cards or other machines."""
-    if not config.rpc and not card_names():
-        return 0
-    return _ALL_LAYERS if config.gpu_layers in (None, -1) else min(int(config.gpu_layers or 0), _ALL_LAYERS)
-
-
 def device_name(config: LoadConfig) -> str:
     """Name the device of a model: "cpu", or the names of graphics cards or machines."""
     return "+".join(config.rpc or card_names()) if gpu_layers(config) else "cpu"
@@ -259,19 +127,3 @@ def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
     if not gpu_layers(config) and not has_kernels():
         notes.append(STOCK_BUILD)
     return tuple(notes)
-
-
-def reason_of(config: LoadConfig, log: LibraryLog, otherwise: str) -> str:
-    """Return llama.cpp's reason for refusing, in its own words where it said any."""
-    detail = log.error
-    if detail and gpu_layers(config) and tells_of_no_memory(detail):
-        return Translatable(
-            "the memory of the graphics card is too small for it ({detail}). Give it fewer layers (GPU layers), or "
-            "choose a shorter context or a smaller model.",
-            detail=detail,
-        )
-    return (
-        Translatable("{what} ({detail}).", what=otherwise, detail=detail)
-        if detail
-        else Translatable("{what}.", what=otherwise)
-    )

@@ -11,12 +11,9 @@ from pathlib import Path
 
 from engine.errors import LoadFailed, ModelFileBroken
 from engine.formats.gguf.header import GgufFile, Numbers, Tensor
-from engine.formats.gguf.parts import split_parts
+from engine.formats.gguf.parts import MTP_KEY, split_parts, tells_of_mtp
 from engine.formats.gguf.reader import read_gguf
 
-_KEY = "nextn_predict_layers"
-_BEGINNING = 2**20
-"""The bytes of a file that are searched: the entries stand before the vocabulary."""
 _INSISTING = frozenset(
     {"qwen35", "qwen35moe", "qwen3next", "nemotron_h", "nemotron_h_moe", "deepseek4", "bailingmoe2", "dots3note"}
     | {"glm5-next", "glm4", "exaone4", "exaone-moe"}
@@ -27,17 +24,6 @@ _BY_LAYER = (
     *("swiglu_clamp_shexp", "attention.head_count", "attention.head_count_kv", "attention.recurrent_layers"),
 )
 """Entries whose lists, if they are lists, must have a number for each layer in the header."""
-
-
-def tells_of_mtp(path: Path) -> bool:
-    """Return True if the header of a file tells of MTP layers; False also where it cannot be read."""
-    try:
-        if not path.is_file():  # A pipe would never answer.
-            return False
-        with path.open("rb") as file:
-            return f".{_KEY}".encode() in file.read(_BEGINNING)
-    except OSError:
-        return False
 
 
 def entries_to_load(path: Path) -> dict[str, int]:
@@ -57,7 +43,7 @@ def entries_instead(header: GgufFile, tensors: Mapping[str, Tensor]) -> dict[str
     """
     architecture = header.text("general.architecture") or ""
     number = Numbers(header, architecture)
-    count, layers = number(_KEY), number("block_count")
+    count, layers = number(MTP_KEY), number("block_count")
     if architecture not in _INSISTING or not 0 < count < layers:
         return {}
     blocks = range(layers - count, layers)
@@ -66,7 +52,7 @@ def entries_instead(header: GgufFile, tensors: Mapping[str, Tensor]) -> dict[str
         return {}
     empty = not any(name.startswith(tuple(f"blk.{block}." for block in blocks)) for name in tensors)
     if empty and not any(_has_list(header, f"{architecture}.{key}") for key in _BY_LAYER):
-        return {f"{architecture}.block_count": layers - count, f"{architecture}.{_KEY}": 0}
+        return {f"{architecture}.block_count": layers - count, f"{architecture}.{MTP_KEY}": 0}
     raise ModelFileBroken(
         header.path,
         "it lacks the tensor {name!r} of the MTP layers that its header names, and llama.cpp cannot load it without.",

@@ -1,4 +1,4 @@
-"""Recognise models that are split into several GGUF files, and check that the parts belong together."""
+"""Tell of GGUF files what needs no reading of them whole: the parts of split models, and MTP layers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     # At run time it would bring NumPy, which a search for files does without.
     from engine.formats.gguf.header import GgufFile
 
+MTP_KEY = "nextn_predict_layers"
+_BEGINNING = 2**20
+"""The bytes of a file that are searched: the entries stand before the vocabulary."""
 _NAME = re.compile(r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?P<suffix>\.gguf)", re.IGNORECASE | re.DOTALL)
 
 
@@ -67,6 +70,17 @@ def split_parts(path: Path) -> list[Path]:
             )
         raise ModelFileBroken(path, reason)
     return [path.with_name(name.of(number)) for number in range(1, parts + 1)]
+
+
+def tells_of_mtp(path: Path) -> bool:
+    """Return True if the header of a file tells of MTP layers; False also where it cannot be read."""
+    try:
+        if not path.is_file():  # A pipe would never answer.
+            return False
+        with path.open("rb") as file:
+            return f".{MTP_KEY}".encode() in file.read(_BEGINNING)
+    except OSError:
+        return False
 
 
 def check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("llama_cpp")
 
-from engine.backends.llama_cpp import loading
+from engine.backends.llama_cpp import weights
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.library import computes_alike, packs_weights
 from engine.config import CacheType, LoadConfig
@@ -75,7 +75,7 @@ def test_packed_weights_give_the_same_bits(model: Model, target: Path, monkeypat
             backend.close()
 
     packed = rows()
-    monkeypatch.setattr(loading, "packs_weights", lambda: False)
+    monkeypatch.setattr(weights, "packs_weights", lambda: False)
     for one, other in zip(packed, rows(), strict=True):
         assert np.array_equal(one.view(np.int32), other.view(np.int32))
 

@@ -11,7 +11,7 @@ pytest.importorskip("llama_cpp")
 import llama_cpp
 
 from engine.backends.llama_cpp import library as llama_cpp_library
-from engine.backends.llama_cpp import loading
+from engine.backends.llama_cpp import loading, weights
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.config import LoadConfig
 from engine.errors import NotAvailable
@@ -72,7 +72,8 @@ def test_a_model_without_layers_on_a_card_is_loaded_as_if_there_were_none(
         params.n_gpu_layers = 0
         return really(path, params)
 
-    monkeypatch.setattr(loading, "card_names", lambda: ["card0"])
+    for module in (loading, weights):
+        monkeypatch.setattr(module, "card_names", lambda: ["card0"])
     monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", load)
     LlamaCppBackend.open(LoadConfig(bundled_draft, gpu_layers=layers, trusted=True)).close()
     assert told == [None if layers else 0]
