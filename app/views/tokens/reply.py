@@ -206,7 +206,7 @@ class TokenReply(QWidget):
         self.places = UnsurePlaces(theme, self)
         self.places.wanted.connect(self.layer.go)
         self.places.hide()
-        self.switch = icon_button(theme, "highlighter-circle", self.tr("Mark where the model was unsure"), self)
+        self.switch = icon_button(theme, "text-underline", self.tr("Mark where the model was unsure"), self)
         self.switch.setCheckable(True)
         self.switch.clicked.connect(self.doubt_wanted)
         self.legend = TokenLegend(theme, self)
