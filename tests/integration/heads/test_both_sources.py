@@ -52,6 +52,16 @@ def _knowing(decoder: SpeculativeDecoder) -> None:
     decoder._knowledge = PairKnowledge(_Turns(FLAT, 0.2))
 
 
+def _same_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tell the policy of the same time for each round: what it tries depends on no machine."""
+    observe = AutoLookahead.observe
+
+    def told(policy: AutoLookahead, proposed: int, accepted: int, *measured: Any, nodes: int) -> None:
+        observe(policy, proposed, accepted, 0.1, 1.0, measured[2], nodes=nodes)
+
+    monkeypatch.setattr(AutoLookahead, "observe", told)
+
+
 def test_both_are_asked_and_the_text_is_the_targets(
     decoder: SpeculativeDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +112,8 @@ def test_a_draft_of_few_tokens_works_beside_a_head(
 
 
 def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Allowance, "spend", lambda _self, _tokens: None)  # What is tried depends on no time.
+    monkeypatch.setattr(Allowance, "spend", lambda _self, _tokens: None)
+    _same_times(monkeypatch)
     _knowing(decoder)
     assert draws_alike(decoder, method="auto", sources=("draft-model", "eagle3"), lookahead="auto") > 0.001
     used = {method.name: method.proposed for method in decoder.stats.by_method}
