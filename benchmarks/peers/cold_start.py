@@ -28,6 +28,7 @@ from typing import Any
 from benchmarks.machine import FOLDER, Quiet, say
 from benchmarks.peers.llama_programs import NotBuilt, build_server
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server, ServerFailed, Settings
+from engine.library.scan import known_model
 from engine.system.machine import physical_cores
 from helpers.paths import ROOT
 
@@ -35,8 +36,6 @@ MUSTS = {"later": 1.3, "first": 2.0}
 WAYS = ("cli", "library", "window")
 PROMPT = "Write a Python function that checks if a number is prime."
 _SIDES = Path(__file__).with_name("cold_start_sides.py")
-_CONTEXT = 4096
-"""Ours without an option."""
 _RUN_S = 180.0
 _BYTECODE = Path(gettempdir()) / "outrider-bench-bytecode"
 """Where our modules' bytecode is kept."""
@@ -74,7 +73,8 @@ def find_models(folder: Path, case: Case) -> tuple[Path, Path | None]:
 def server_ms(program: Path, models: tuple[Path, Path | None]) -> float:
     """Milliseconds from the start of llama.cpp's server to its first token."""
     lookahead = 0 if models[1] is None else DEFAULT_LOOKAHEAD
-    settings = Settings(*models, lookahead, physical_cores(), _CONTEXT)
+    context = known_model(models[0]).context_held()  # Ours without an option.
+    settings = Settings(*models, lookahead, physical_cores(), context)
     began = perf_counter()
     with Server(program, settings, poll_s=0.005) as server:
         server.first_token(PROMPT)

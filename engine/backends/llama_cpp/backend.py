@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import accumulate, pairwise
-from pathlib import Path
 from time import perf_counter
 from typing import Any, NoReturn, TypeVar
 
@@ -28,7 +27,7 @@ from engine.backends.llama_cpp.state_layout import caches_in, is_state_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.llama_cpp.trees import SEQUENCES, SPARE, TreeSequences, moved
 from engine.backends.llama_cpp.wanted import WantedRows
-from engine.backends.llama_cpp.weights import gpu_layers, load_model, take_early
+from engine.backends.llama_cpp.weights import load_model, take_early
 from engine.backends.pictures import PictureToken
 from engine.backends.prefix import common_prefix
 from engine.backends.threads import ThreadFollower
@@ -138,19 +137,16 @@ class LlamaCppBackend(Backend):
         cancel: CancelToken | None = None,
         vocabulary: Vocabulary | None = None,
         packed: bool = True,
-        weights: Any = None,
         read: Callable[[], None] | None = None,
     ) -> LlamaCppBackend:
         """Load a model. `progress` receives a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled.
 
         `vocabulary`: by the header of its file, where that was read. `packed`: the weights may be packed, which takes
-        time that a few forwards do not give back. `weights`: of this file, by `read_weights`; not used with a card.
-        Without them those are taken that were read early. `read`: called once they are read; its errors are raised.
+        time that a few forwards do not give back; those that were read early are taken as they are. `read`: called once
+        they are read; its errors are raised.
         """
         log = prepare_library()
-        weights = weights or take_early(config, progress, cancel)
-        ahead = weights and not gpu_layers(config)
-        model = weights if ahead else load_model(config, log, progress, cancel, packed=packed)
+        model = take_early(config, progress, cancel) or load_model(config, log, progress, cancel, packed=packed)
         try:
             if read is not None:
                 read()
@@ -166,11 +162,6 @@ class LlamaCppBackend(Backend):
         backend._open_eyes(model, config)
         backend.hidden_states = with_shared_keys(backend.hidden_states, model, config.path)
         return backend
-
-    @staticmethod
-    def read_weights(path: Path) -> Any:
-        """Load the weights of a model alone, mapped for the processor. Raises LoadFailed, ModelNotSupported."""
-        return load_model(LoadConfig(path, gpu_layers=0), prepare_library(), None, None, packed=False)
 
     def _open_eyes(self, model: Any, config: LoadConfig) -> None:
         """Load the configured projector, if there is one, and the cache can go back behind pictures."""

@@ -172,15 +172,15 @@ class _EarlyWeights:
 
     LOOK_S = 0.02
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, packed: bool) -> None:
         self._model: Any = None
         self._fraction, self._cancel, self._log = 0.0, CancelToken(), prepare_library()
-        self._thread = threading.Thread(target=self._read, args=(LoadConfig(path),), name="outrider-weights")
+        self._thread = threading.Thread(target=self._read, args=(LoadConfig(path), packed), name="outrider-weights")
         self._thread.start()
 
-    def _read(self, config: LoadConfig) -> None:
+    def _read(self, config: LoadConfig, packed: bool) -> None:
         with suppress(EngineError, OSError):  # Whoever loads the file then says so.
-            self._model = load_model(config, self._log, self._note, self._cancel)
+            self._model = load_model(config, self._log, self._note, self._cancel, packed=packed)
 
     def _note(self, fraction: float) -> None:
         self._fraction = fraction
@@ -205,11 +205,11 @@ class _EarlyWeights:
 _early: dict[Path, _EarlyWeights] = {}
 
 
-def read_early(path: Path) -> None:
+def read_early(path: Path, *, packed: bool = True) -> None:
     """Begin to read the weights of a file, where nothing but the processor will compute with them."""
     prepare_library()
     if path not in _early and not card_names():
-        _early[path] = _EarlyWeights(path)
+        _early[path] = _EarlyWeights(path, packed=packed)
 
 
 def take_early(

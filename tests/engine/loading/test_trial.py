@@ -374,8 +374,8 @@ from engine.loading import trial as probe
 path = Path({str(tiny)!r})
 settings = json.dumps(probe._settings(LoadConfig(path), probe.check_model_header(path)))
 command = [*probe._command()[:-1], settings]
-boot = command[3].replace("sys.exit(", "import time; from engine.loading import trial_child; "
-    "trial_child._try_model = lambda *a: time.sleep(60); sys.exit(")
+boot = command[3].replace("sys.exit(", "import time; from engine.loading import trial_steps; "
+    "trial_steps.try_model = lambda *a: time.sleep(60); sys.exit(")
 child = subprocess.Popen([*command[:3], boot, *command[4:]], stdin=subprocess.PIPE)
 print(child.pid, flush=True)
 time.sleep(60)
@@ -504,9 +504,9 @@ def test_a_file_that_ends_the_child_while_it_reads_ahead(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]
 ) -> None:
     code = """import os, sys
-from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp import weights
 from engine.loading import trial_child
-LlamaCppBackend.read_weights = lambda _path: sys.stdin.readline() and os.abort()
+weights.load_model = lambda *_, **_options: os.abort()
 trial_child.run(sys.argv[1])"""
     monkeypatch.setattr(waiting, "trial_command", lambda path: [sys.executable, "-c", code, str(path)])
     with trials(tiny), pytest.raises(ModelFileBroken, match="it ended with -6"):

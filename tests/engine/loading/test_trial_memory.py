@@ -10,7 +10,7 @@ import pytest
 from engine.config import LoadConfig
 from engine.errors import LoadFailed
 from engine.loading import trial as probe
-from engine.loading import trial_child
+from engine.loading import trial_child, trial_steps
 from engine.loading.trial import check_model_file
 from engine.system import hidden_commands
 
@@ -55,13 +55,13 @@ def test_what_llama_cpp_says_where_memory_runs_out(complaint: str) -> None:
 
 def test_where_memory_is_short_no_complaint_counts(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(*_: object) -> None:
-        raise trial_child._Failed("it computes no usable numbers")
+        raise trial_steps.Failed("it computes no usable numbers")
 
     said = list[str]()
     monkeypatch.setattr(trial_child, "own_output", io.BytesIO)
     monkeypatch.setattr(trial_child, "be_harmless", lambda: None)
     monkeypatch.setattr(trial_child, "_end_with_parent", lambda: None)
-    monkeypatch.setattr(trial_child, "_try_model", damaged)
+    monkeypatch.setattr(trial_steps, "try_model", damaged)
     monkeypatch.setattr(trial_child, "_say", lambda _out, **words: said.append(words.get("verdict", "begins")))
     for short in (False, True):
         monkeypatch.setattr(trial_child, "memory_is_short", lambda short=short: short)
