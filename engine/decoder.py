@@ -42,11 +42,11 @@ from engine.events import Event, Finished, GenerationResult, LoadProgress, Token
 from engine.generation.model_lock import ModelLock, ReplyRef, RunningReply
 from engine.generation.questions import Infill, ReadPrompt, eyes_of, infill_tokens
 from engine.generation.responder import EVERYTHING, Capabilities
+from engine.loading.early import trials
 from engine.loading.heads import open_found_heads, open_heads
 from engine.loading.open import ModelSource, may_load_together
 from engine.loading.source import Holder, Source, holds_heads, loads_alike, model_for, notes_on_models, source_for
 from engine.loading.streams import open_pairs
-from engine.loading.waiting import trials
 from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
 from engine.messages.message import Message
 from engine.messages.tools import Tool, freeze_tools

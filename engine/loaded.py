@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from engine.loading.waiting import early_weights, trials
+from engine.loading.early import early_weights, trials
 
 if TYPE_CHECKING:  # Imported while children do the same.
     from engine.cancel import CancelToken

@@ -95,8 +95,8 @@ def _run(argv: list[str]) -> int:
 @contextmanager
 def _begun(models: Sequence[str]) -> Iterator[None]:
     """Begin with loading these."""
-    waiting = importlib.import_module("engine.loading.waiting")
-    with waiting.trials(*models), waiting.early_weights(*models):
+    early = importlib.import_module("engine.loading.early")
+    with early.trials(*models), early.early_weights(*models):
         yield
 
 

@@ -41,8 +41,8 @@ from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile
 from engine.library.memory_needs import MemoryNeeds, memory_needs, usable_cache_types
 from engine.library.scan import known_model
+from engine.loading.early import take_child, trial_command
 from engine.loading.passed import has_passed, remember_passed, state_of
-from engine.loading.waiting import take_child, trial_command
 from engine.messages.message import Message
 from engine.system.child import end_child, start_child
 from engine.system.hidden_commands import VERDICT_MARK

@@ -57,10 +57,11 @@ class AcceptanceModel:
         return known[position]
 
     def given(self, position: int, confidence: float) -> float:
-        """Return the chance of a proposal that the draft gave this probability."""
+        """Return the chance of a proposal that the draft gave this probability, which is believed until others tell."""
         place, model = round(_odds(confidence)), self._parent or self
         if place not in self._bin_odds:
-            self._bin_odds[place] = _odds(model.bins[place].mean(model.mean, self.WEIGHT)) - _odds(model.mean)
+            own = model.bins[place].mean(_probability(place), self.WEIGHT / 2.0)
+            self._bin_odds[place] = _odds(own) - _odds(model.mean)
         return _probability(self._bin_odds[place] + _odds(self.at(position)))
 
     @property

@@ -25,11 +25,11 @@ from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSuppor
 from engine.formats.gguf import model as gguf_model
 from engine.formats.gguf import reader, types
 from engine.library.names import bundled_pair
+from engine.loading import early, passed
 from engine.loading import open as opening
-from engine.loading import passed, waiting
 from engine.loading import trial as probe
+from engine.loading.early import trials
 from engine.loading.trial import check_model_file, check_model_header
-from engine.loading.waiting import trials
 from engine.system.hidden_commands import run_hidden_command
 from helpers.models.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
@@ -508,7 +508,7 @@ from engine.backends.llama_cpp import weights
 from engine.loading import trial_child
 weights.load_model = lambda *_, **_options: os.abort()
 trial_child.run(sys.argv[1])"""
-    monkeypatch.setattr(waiting, "trial_command", lambda path: [sys.executable, "-c", code, str(path)])
+    monkeypatch.setattr(early, "trial_command", lambda path: [sys.executable, "-c", code, str(path)])
     with trials(tiny), pytest.raises(ModelFileBroken, match="it ended with -6"):
         check_model_file(LoadConfig(tiny))
     assert len(children) == 1
