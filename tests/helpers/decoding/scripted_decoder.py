@@ -200,10 +200,10 @@ class ScriptedDecoder:
         self.script.counters.add(threading.current_thread().name)
         sizes = [self.count(message.content) for message in messages]
         sizes[:1] = [size + self.count(json.dumps(tools) if tools else "") for size in sizes[:1]]
-        dropped = 0
-        while sum(sizes[dropped:]) > self.script.context and dropped + 2 < len(sizes):
+        dropped, left = 0, sum(sizes)
+        while left > self.script.context and dropped + 2 < len(sizes):
+            left -= sum(sizes[dropped : dropped + 2])
             dropped += 2
-        left = sum(sizes[dropped:])
         return PromptFit(left, sizes[-1], self.script.context, dropped, left <= self.script.context)
 
     def count(self, text: str) -> int:
