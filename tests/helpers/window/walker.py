@@ -14,6 +14,7 @@ from typing import Any
 from helpers.paths import ROOT, TESTS
 
 PATIENCE_S = 15.0
+_STILL_S = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +153,14 @@ class Walker:
     def click(self, name: str | None = None, *, button: int = 1, **more: object) -> None:
         """Click the widget of this name, once it can be clicked and stands still: a new page is still laid out."""
         before: tuple[int, ...] = ()
+        since = 0.0
 
         def stands_still() -> Part | None:
-            nonlocal before
+            nonlocal before, since
             part = self.find(name, on=True, **more)
-            moved, before = before != part.place, part.place
-            return None if moved else part
+            if before != part.place:
+                before, since = part.place, time.monotonic()
+            return part if time.monotonic() - since > _STILL_S else None
 
         self.click_on(self.wait(stands_still, f"{name or ''} {more or ''} at one place"), button=button)
 
