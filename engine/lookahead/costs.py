@@ -31,7 +31,8 @@ class CostModel:
     not derived from other circumstances. Raises ValueError.
     """
 
-    MOST, UNKNOWN_DRAFT = MAX_LOOKAHEAD + 1, 0.18  # a draft token, before one was timed, in times of a target token
+    MOST = MAX_LOOKAHEAD + 1
+    UNKNOWN_DRAFT = 0.18  # a draft token, before one was timed, in times of a target token: so little that it just pays
     UNKNOWN_READ = 0.2  # a token of a prompt, in times of a draft token
 
     def __init__(self, verify_ms: Mapping[int, float] | None = None, draft_ms: float | None = None) -> None:

@@ -32,6 +32,7 @@ from engine.loading.early import trials
 from engine.loading.trial import check_model_file, check_model_header
 from engine.system.hidden_commands import run_hidden_command
 from helpers.models.gguf_writer import Entry, tiny_draft
+from helpers.models.random_bert import write_random_bert
 from helpers.paths import ROOT
 from helpers.processes import run_python
 
@@ -512,3 +513,15 @@ trial_child.run(sys.argv[1])"""
     with trials(tiny), pytest.raises(ModelFileBroken, match="it ended with -6"):
         check_model_file(LoadConfig(tiny))
     assert len(children) == 1
+
+
+def test_a_child_that_reads_ahead_tries_a_model_for_vectors_too(
+    tiny: Path, tmp_path: Path, children: list[subprocess.Popen[bytes]]
+) -> None:
+    """Of such a model nothing can be read ahead; one that writes is refused with its weights read."""
+    bert = write_random_bert(tmp_path / "bert.gguf")
+    with trials(bert):
+        check_model_file(LoadConfig(bert), embeds=True)
+    with trials(tiny), pytest.raises(ModelNotSupported, match="no embedding model"):
+        check_model_file(LoadConfig(tiny), embeds=True)
+    assert len(children) == 2
