@@ -32,7 +32,7 @@ class CostModel:
     """
 
     MOST = MAX_LOOKAHEAD + 1
-    UNKNOWN_DRAFT = 0.18  # a draft token, before one was timed, in times of a target token: so little that it just pays
+    UNKNOWN_DRAFT = 0.2  # a draft token, before one was timed, in times of a target token
     UNKNOWN_READ = 0.2  # a token of a prompt, in times of a draft token
 
     def __init__(self, verify_ms: Mapping[int, float] | None = None, draft_ms: float | None = None) -> None:
