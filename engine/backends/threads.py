@@ -119,9 +119,10 @@ class ThreadFollower:
     Attributes: threads (to compute the next forward with).
     """
 
-    TRY, SLOWED, BETTER = 6, 1.4, 0.93
+    TRY, SLOWED, BETTER = 6, 1.4, 0.85
     """Forwards that a number is judged by; times of the quickest ones at which fewer threads are tried; the share of
-    the time of the number in use below which another one is taken."""
+    the time of the number in use below which fewer are taken: clearly, since what was taken stays
+    for a while, and beside others no two forwards take the same time."""
     CHECK_S, CHECK_SHARE, RISE = 1.0, 0.05, 1.003
     """Seconds between two checks of another number, at least, and the share of the time that they take at most; how a
     quickest time grows with each forward, as contexts do."""
@@ -138,8 +139,8 @@ class ThreadFollower:
     def observe(self, size: int, ms: float) -> None:
         """Learn that a forward of `size` tokens took `ms` milliseconds with `threads`."""
         known = self._quickest.get(size, ms) * self.RISE
-        if self.threads == self._usual:
-            self._quickest[size] = min(known, ms)
+        if self.threads == self._usual and (self._kept == self._usual or size not in self._quickest):
+            self._quickest[size] = min(known, ms)  # Not in a trial: what it is compared with was told by the old one.
         elif size not in self._quickest:
             return
         self._shares = [*self._shares[1 - self.TRY :], ms / self._quickest[size]]
@@ -147,7 +148,7 @@ class ThreadFollower:
             return
         if self.threads != self._kept or self._left:
             self._judge()
-        elif self._clock() >= self._next_s and (self._kept != self._usual or self._is_slowed()):
+        elif self._is_due():
             if not self._noticed:  # Those before belong in part to a quieter moment.
                 self._noticed, self._shares = True, []
                 return
@@ -157,21 +158,26 @@ class ThreadFollower:
             self._left = [usual] if self._kept != usual else sorted({usual - 1, (usual + 1) // 2}, reverse=True)
             self._try()
 
-    def _is_slowed(self) -> bool:
-        return fmean(self._shares) > self.SLOWED or self._busy()
+    def _is_due(self) -> bool:
+        """Return True if another number is to be tried: all threads at once where fewer are quicker than they were."""
+        share, is_time = fmean(self._shares), self._clock() >= self._next_s
+        if self._kept == self._usual:
+            return is_time and (share > self.SLOWED or self._busy())
+        return is_time or share < self.BETTER * self._level
 
     def _try(self) -> None:
         self.threads, self._shares = self._left.pop(0), []
 
     def _judge(self) -> None:
         """Keep the tried number if it is quicker, try the next one, or go back."""
-        level = fmean(self._shares)
+        level, earns = fmean(self._shares), self.CHECK_SHARE
         if level < self._level * (1.0 if self.threads == self._usual else self.BETTER):
             self._kept, self._level, self._left = self.threads, level, []
+            earns = self.CHECK_SHARE if self._busy() else 1.0  # It may be that what slowed the others has just ended.
         if self._left:
             self._try()
             return
         now = self._clock()
-        self._next_s = now + max(self.CHECK_S, (now - self._began_s) / self.CHECK_SHARE)
+        self._next_s = now + max(self.CHECK_S, (now - self._began_s) / earns)
         if self.threads != self._kept:
             self.threads, self._shares = self._kept, []

@@ -51,6 +51,15 @@ def test_fewer_are_taken_where_they_are_quicker_and_all_again_when_the_others_en
     assert after[150:].count(1) <= 0.1 * len(after[150:])
 
 
+def test_all_are_taken_again_as_soon_as_the_others_have_ended() -> None:
+    busy = [True]
+    world = World(busy=lambda: busy[0])
+    world.shares = SLOW_ON_TWO
+    assert world.run(100)[-1] == 1
+    world.shares, busy[0] = QUIET, False
+    assert world.run(60)[5 * ThreadFollower.TRY :].count(1) == 0
+
+
 def test_all_stay_where_fewer_are_slower_too() -> None:
     world = World()
     world.run(60)
