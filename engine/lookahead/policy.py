@@ -286,7 +286,7 @@ class AutoLookahead(LookaheadPolicy):
             self._make_plan()
         elif self._index:
             self._index.dozing = True
-        self._ready = None if self.resting else self.follower
+        self._ready = None if self._belief.resting else self.follower
 
     @property
     def costs(self) -> CostModel:
@@ -304,7 +304,8 @@ class AutoLookahead(LookaheadPolicy):
 
     @property
     def resting(self) -> bool:
-        return self._belief.resting
+        """Not before anything was measured: the draft is tried soon, and should have read the prompt then."""
+        return self._belief.resting and self._belief.scaled
 
     def choose(self) -> int:
         belief, allowance, index = self._belief, self._allowance, self._index
@@ -345,7 +346,7 @@ class AutoLookahead(LookaheadPolicy):
         chance = model.at(proposed - 1) if confidence is None else model.given(proposed - 1, confidence)
         trial.reach *= chance
         if trial.exactly is not None:
-            return not self.resting or chance > 1.0 / 2.0
+            return not self._belief.resting or chance > 1.0 / 2.0
         return trial.reach * self._belief.rate_behind(proposed) > trial.worth
 
     def observe(
