@@ -121,8 +121,8 @@ class ThreadFollower:
 
     TRY, SLOWED, BETTER = 6, 1.4, 0.85
     """Forwards that a number is judged by; times of the quickest ones at which fewer threads are tried; the share of
-    the time of the number in use below which fewer are taken: clearly, since what was taken stays
-    for a while, and beside others no two forwards take the same time."""
+    the time of the number in use below which fewer are taken: clearly, since what was taken stays for a while, and
+    beside others no two forwards take the same time."""
     CHECK_S, CHECK_SHARE, RISE = 1.0, 0.05, 1.003
     """Seconds between two checks of another number, at least, and the share of the time that they take at most; how a
     quickest time grows with each forward, as contexts do."""
@@ -170,14 +170,14 @@ class ThreadFollower:
 
     def _judge(self) -> None:
         """Keep the tried number if it is quicker, try the next one, or go back."""
-        level, earns = fmean(self._shares), self.CHECK_SHARE
+        level, checks = fmean(self._shares), self.CHECK_SHARE
         if level < self._level * (1.0 if self.threads == self._usual else self.BETTER):
             self._kept, self._level, self._left = self.threads, level, []
-            earns = self.CHECK_SHARE if self._busy() else 1.0  # It may be that what slowed the others has just ended.
+            checks = self.CHECK_SHARE if self._busy() else 1.0  # Did what slowed the other number just end?
         if self._left:
             self._try()
             return
         now = self._clock()
-        self._next_s = now + max(self.CHECK_S, (now - self._began_s) / earns)
+        self._next_s = now + max(self.CHECK_S, (now - self._began_s) / checks)
         if self.threads != self._kept:
             self.threads, self._shares = self._kept, []

@@ -60,6 +60,18 @@ def test_all_are_taken_again_as_soon_as_the_others_have_ended() -> None:
     assert world.run(60)[5 * ThreadFollower.TRY :].count(1) == 0
 
 
+def test_fewer_that_a_short_disturbance_had_taken_are_given_up_soon() -> None:
+    """Where nobody takes cores: the time on one thread tells of nothing, it was the same all the while."""
+    world = World()
+    world.run(60)
+    world.shares = {1: 1.8, 2: 4.0}
+    while world.run(1) == [2]:
+        pass
+    world.run(ThreadFollower.TRY)
+    world.shares = QUIET
+    assert world.run(160)[100:].count(1) == 0
+
+
 def test_all_stay_where_fewer_are_slower_too() -> None:
     world = World()
     world.run(60)

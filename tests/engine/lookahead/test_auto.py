@@ -125,7 +125,9 @@ def test_auto_stays_within_its_bounds() -> None:
 
 
 def test_auto_proposes_before_anything_was_measured() -> None:
-    assert AutoLookahead().choose() > 0
+    policy = AutoLookahead()
+    assert not policy.resting, "the draft reads the prompt with the target, not behind the first token"
+    assert policy.choose() > 0
 
 
 def _jump(at: int) -> Callable[[int], float]:
