@@ -12,7 +12,7 @@ from engine.config import MAX_LOOKAHEAD
 _LEAST = 0.01  # No chance is taken to be closer to 0 or to 1 than this.
 
 
-class _Share:
+class Share:
     """A share of successes of which the last `memory` outcomes count; older ones fade."""
 
     def __init__(self, memory: float) -> None:
@@ -41,9 +41,9 @@ class AcceptanceModel:
         self, prior: float = 0.7, weight: float = WEIGHT, parent: AcceptanceModel | None = None, memory: float = MEMORY
     ) -> None:
         self._prior, self._weight, self._parent = prior, weight, parent
-        self._all, self._gain = _Share(memory), _Share(self.LONG_MEMORY)
-        self.positions = [_Share(memory) for _ in range(MAX_LOOKAHEAD)]
-        self.bins = [_Share(memory) for _ in range(2 * round(_odds(1.0)) + 1)]
+        self._all, self._gain = Share(memory), Share(self.LONG_MEMORY)
+        self.positions = [Share(memory) for _ in range(MAX_LOOKAHEAD)]
+        self.bins = [Share(memory) for _ in range(2 * round(_odds(1.0)) + 1)]
         """Shares by the confidence's log-odds, rounded; those below 0 from the end on."""
         self.shares = [self._all, self._gain, *self.positions, *self.bins]
         self._settle()

@@ -42,7 +42,7 @@ class CostModel:
             raise ValueError(f"no costs: {verify_ms}, {draft_ms}")
         self._own = {size: float(ms) for size, ms in sorted(known.items())}  # at a common factor of 1, as the table
         self._table: list[float] = []  # by size (0 unused), measured or not; empty: to be made anew
-        self._first: dict[int, float] = {}  # a first time, which a second one is to confirm
+        self._first: dict[int, float] = {}  # a first time, as `_own`, which a second one is to confirm
         self._residuals: dict[int, tuple[float, float]] = {}  # by size, the last two
         self._common, self._last = 1.0, (0.0, 0.0)
         self._mover, self._moved = 0, 0.0  # the size observed last, and how far it moved the common factor
@@ -98,9 +98,9 @@ class CostModel:
         if not 1 <= n <= self.MOST or not _is_time(ms):
             return
         self.seen.add(n)
-        if n not in self._own or n in self._first:
-            known = min(ms, self._first.pop(n) if n in self._first else 2.0 * self.verify(n) if self._own else ms)
-            self._first |= {} if n in self._own else {n: ms}
+        if n not in self._own:
+            known = min(ms, 2.0 * self.verify(n)) if self._own else ms
+            self._first[n] = ms / self._common
             self._own = dict(sorted({**self._own, n: known / self._common}.items()))
             self._table = []
             return
@@ -110,6 +110,9 @@ class CostModel:
             self._common *= exp(-back)
             self._move(self._mover, back)
             self._mover, self._moved, residual = n, 0.0, residual + back
+        if n in self._first:
+            self._own[n], self._table = min(ms / self._common, self._first.pop(n)), []
+            return
         step = _in_common(residual, *self._last) / 2.0
         self._common *= exp(step)
         self._moved += step

@@ -12,7 +12,7 @@ from typing import Any
 from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, SpeculationConfig
 from engine.drafting.base import Index
 from engine.drafting.tree_prices import TreePrices
-from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
+from engine.lookahead.acceptance import AcceptanceModel, ClaimModel, Share
 from engine.lookahead.costs import MS, CostModel
 from engine.methods import DRAFT_MODEL
 
@@ -137,6 +137,10 @@ _TRY_EVERY = 24
 """Rounds after which a larger size, or another source, is tried that was not seen for so long."""
 _SURPRISE = 0.15
 """The share by which costs change for them to be found out at once."""
+_LONGEST_AT_FIRST = 2 * DEFAULT_LOOKAHEAD
+"""The most tokens of a draft whose probabilities were not yet compared with outcomes."""
+_EXPECTED = 6.0
+"""Expected tokens after which a speedup is told as much by what this reply's rounds gave as by what was expected."""
 
 
 class Belief:
@@ -162,9 +166,9 @@ class Belief:
 
     def plan(self) -> None:
         """Find the slow source, and its K, with the best rate, and judge that rate against plain decoding."""
-        costs, before = self.costs, self.plain
+        costs, before, scaled = self.costs, self.plain, self.scaled
         self.scaled, self.plain = costs.knows(1), self._cost_of_plain()
-        if abs(self.plain - before) > _SURPRISE * before:
+        if scaled and abs(self.plain - before) > _SURPRISE * before:
             self.seen, self.surprised = {}, True
         self._plans = {
             name: self.best_size(map(model.at, range(MAX_LOOKAHEAD)), costs.draft(name))
@@ -221,6 +225,14 @@ class Belief:
             if reach < _HOPELESS or k - best >= _AHEAD:
                 break
         return best, rate
+
+    def tokens(self, proposed: int) -> float:
+        """Return the tokens that a round of so many proposals is expected to give."""
+        tokens = reach = 1.0
+        for position in range(proposed):
+            reach *= self.acceptance.at(position)
+            tokens += reach
+        return tokens * self.acceptance.gain
 
     def _cost_of_plain(self) -> float:
         """Return the milliseconds of a plain round: at most those of two tokens, which are seen more often."""
@@ -280,7 +292,7 @@ class AutoLookahead(LookaheadPolicy):
         self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
         self._index, self._trees, self.lookahead, self.speedup, self.limit = index, trees, 0, 1.0, 0
         self._round = self._plan_at = self._look_at = self._try_at = self._proposed = 0
-        self._learning_ms = 0.0
+        self._learning_ms, self._given = 0.0, Share(AcceptanceModel.MEMORY)
         self.asleep = self._belief.resting = self._allowance.sleep > 0
         if not self.asleep:
             self._make_plan()
@@ -332,8 +344,11 @@ class AutoLookahead(LookaheadPolicy):
         self.source = index.name if offered and index else belief.follower
         trial.gain, self.lookahead = max(trial.worth * belief.plain, 1.0), chosen
         measured = belief.scaled and chosen + 1 in belief.costs.seen and (offered > 0 or belief.acceptance.is_known)
-        self.speedup = trial.gain if measured else 1.0  # Unmeasured speedups are not reported.
-        self.limit = chosen if not chosen or trial.exactly is not None else MAX_LOOKAHEAD
+        told = trial.gain * self._given.mean(1.0, _EXPECTED)
+        # Unmeasured speedups are not reported.
+        self.speedup = max(told, 1.0) if measured and trial.gain > 1.0 else 1.0
+        longest = MAX_LOOKAHEAD if belief.acceptance.is_known else _LONGEST_AT_FIRST
+        self.limit = chosen if not chosen or trial.exactly is not None else max(chosen, longest)
         if self._trees and belief.follower:
             rate, each = trial.worth * (self.limit > chosen), belief.costs.draft(belief.follower)
             self._trees.begin(rate, belief.costs.verify, each, belief.acceptance, belief.follower, chosen)
@@ -379,6 +394,12 @@ class AutoLookahead(LookaheadPolicy):
             costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
         time, name = draft_ms + target_ms + rest_ms, belief.follower or ""
         lost = time / belief.plain - (accepted + 1) / trial.gain if trial.finding_out else 0.0
+        spent = lost
+        if trial.finding_out and proposed and not trial.promised and belief.resting:
+            # By what was expected of it: by its outcome, one unlucky trial would put off the next for long.
+            spent = time / belief.plain - belief.tokens(proposed)
+        if proposed and trial.gain > 1.0:
+            self._given.add(accepted + 1.0, trial.worth * time)
         if trial.promised:
             self._claims.observe(proposed, accepted, trial.promised)
         elif proposed:
@@ -386,7 +407,8 @@ class AutoLookahead(LookaheadPolicy):
                 costs.observe_draft(proposed, draft_ms, name)
             if lost >= 0.0 and name in costs.drafts:  # What turned out better is tried again at once.
                 belief.used[name] = self._round
-            judged = belief.scaled and same and not costs.disturbed and not trial.rival
+            planned = not trial.rival and (not trial.finding_out or proposed <= belief.best)
+            judged = belief.scaled and same and not costs.disturbed and planned
             belief.acceptance.observe(proposed, accepted, sure, belief.planned * time * judged)
             for other in belief.drafts.keys() - {name}:
                 belief.drafts[other].fade()
@@ -395,7 +417,7 @@ class AutoLookahead(LookaheadPolicy):
                 self._plan_at = self._round
         self._ready = None if belief.resting and (trial.promised or not proposed) else belief.follower
         if belief.scaled:
-            self._allowance.spend(lost - self._allowance.SHARE * time / belief.plain)
+            self._allowance.spend(spent - self._allowance.SHARE * time / belief.plain)
         else:
             self._plan_at = self._round
         self._learning_ms = MS * (perf_counter() - began)
@@ -460,7 +482,7 @@ class AutoLookahead(LookaheadPolicy):
             belief.turn_to(rival)
             self._plan_at = self._round
             cost = {k: costs.verify(k + 1) + k * costs.draft(rival) for k in range(1, DEFAULT_LOOKAHEAD + 1)}
-            other = max(cost, key=lambda k: (not costs.knows(k + 1), (1.0 + k * belief.acceptance.at(0)) / cost[k]))
+            other = max(cost, key=lambda k: (not costs.knows(k + 1), belief.tokens(k) / cost[k]))
         elif is_due:
             belief.turn_to(rival)
             self._plan_at, self._trial.rival, other = self._round, True, max(belief.best, 1)

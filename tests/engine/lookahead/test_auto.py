@@ -241,6 +241,33 @@ def test_a_plain_round_is_not_thought_to_take_longer_than_two_tokens() -> None:
     assert AutoLookahead(CostModel({1: 60.0, 2: 68.0}, 20.0))._belief.plain == 60.0
 
 
+def test_bad_luck_of_a_trial_does_not_put_off_the_next_one() -> None:
+    """It is paid by what was expected of it: a draft that was next to no loss, and is good, came back late."""
+    allowance, plain, acceptance = Allowance(), 15.0, AcceptanceModel()
+    for accepted in (0, 0, 0, 1) * 20:
+        acceptance.observe(1, accepted)
+    costs = CostModel({n: 10.0 + 5.0 * n for n in range(1, 34)}, 0.5)
+    policy = AutoLookahead(costs, {DRAFT_MODEL.name: acceptance}, allowance)
+    before, proposed = allowance.left, _propose(policy)
+    assert policy.resting
+    assert proposed == 1
+    policy.observe(1, 0, 0.5, 20.0)
+    assert before - allowance.left < 0.2 * (20.5 / plain - 1.0)
+
+
+def test_a_larger_size_that_is_looked_at_says_nothing_of_the_best() -> None:
+    """It takes longer by a step; counted as a loss of the plan, that made the draft seem to pay less."""
+    costs = {n: 10.0 if n < 5 else 40.0 for n in range(1, 34)}
+    policy = AutoLookahead(CostModel(costs, draft_ms=0.3))
+    for _ in range(100):
+        proposed, before = _propose(policy), policy.acceptance.gain
+        policy.observe(proposed, proposed, 0.3 * proposed, costs[proposed + 1])
+        if proposed == 4:
+            assert policy.acceptance.gain == before
+            return
+    pytest.fail("never looked at")
+
+
 def test_an_allowance_bears_losses_gives_back_what_is_won_and_is_never_large() -> None:
     allowance = Allowance()
     first = allowance.left

@@ -166,6 +166,17 @@ def test_a_change_of_the_size_in_use_is_told_from_a_change_of_everything(factor:
     assert all(off(model, n, machine.costs[n]) < 0.15 for n in (1, 2, 3, 4, 5, 9))
 
 
+@pytest.mark.parametrize("factor", [2.0, 0.5])
+def test_the_second_time_of_a_size_contradicts_a_change_of_everything_too(factor: float) -> None:
+    """A plain round is seen once in a first reply; when it is looked at again, the size in use has changed alone."""
+    costs = CostModel()
+    for n, milliseconds in [(2, 20.0), (1, 10.0), *[(5, 30.0)] * 10, *[(5, 30.0 * factor)] * 10]:
+        costs.observe_verify(n, milliseconds)
+    costs.observe_verify(1, 10.0)
+    assert costs.verify(2) == pytest.approx(20.0, rel=0.1)
+    assert costs.verify(5) == pytest.approx(30.0 * factor, rel=0.1)
+
+
 @pytest.mark.parametrize(("factor", "looks"), [(2.0, 6), (0.5, 3)])
 def test_a_change_of_a_size_that_is_seldom_in_use_stays_its_own(factor: float, looks: int) -> None:
     machine, model = Machine({**Q8_0, 5: factor * Q8_0[5]}), CostModel(Q8_0)

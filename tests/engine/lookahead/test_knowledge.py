@@ -249,3 +249,22 @@ def test_a_speedup_is_told_once_its_lookahead_was_measured() -> None:
         policy.observe(chosen, chosen, 2.0 * chosen, 30.0 + 3.0 * chosen)
     assert all(speedup == 1.0 for speedup, measured in told if not measured)
     assert told[-1][0] > 1.5
+
+
+def test_the_speedup_that_is_told_follows_what_the_reply_gives() -> None:
+    """In a text that the draft knows less well than others: the pair is known too well to be rethought for it."""
+    acceptance = AcceptanceModel(memory=AcceptanceModel.LONG_MEMORY)
+    for _ in range(60):
+        acceptance.observe(4, 4)
+        acceptance.observe(4, 2)
+    policy = AutoLookahead(CostModel({n: 30.0 + 2.0 * n for n in range(1, 34)}, 9.0), {DRAFT_MODEL.name: acceptance})
+    told, tokens, spent = [], 0, 0.0
+    for _ in range(12):
+        chosen = policy.choose()
+        told.append(policy.speedup)
+        took = 9.0 * chosen, 32.0 + 2.0 * chosen
+        policy.observe(chosen, min(chosen, 1), *took)
+        tokens, spent = tokens + min(chosen, 1) + 1, spent + sum(took)
+    truth = 32.0 * tokens / spent
+    assert told[0] > 1.2 * truth
+    assert told[-1] == pytest.approx(truth, rel=0.1)
