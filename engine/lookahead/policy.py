@@ -392,35 +392,40 @@ class AutoLookahead(LookaheadPolicy):
                 belief.seen[proposed] = self._round
             costs.observe_verify(max(proposed, nodes) + 1, target_ms)
             costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
-        time, name = draft_ms + target_ms + rest_ms, belief.follower or ""
+        time = draft_ms + target_ms + rest_ms
         lost = time / belief.plain - (accepted + 1) / trial.gain if trial.finding_out else 0.0
-        spent = lost
+        paid = lost
         if trial.finding_out and proposed and not trial.promised and belief.resting:
             # By what was expected of it: by its outcome, one unlucky trial would put off the next for long.
-            spent = time / belief.plain - belief.tokens(proposed)
+            paid = time / belief.plain - belief.tokens(proposed)
         if proposed and trial.gain > 1.0:
             self._given.add(accepted + 1.0, trial.worth * time)
         if trial.promised:
             self._claims.observe(proposed, accepted, trial.promised)
         elif proposed:
-            if name == self._ready and same:  # Otherwise the time is also that of catching up.
-                costs.observe_draft(proposed, draft_ms, name)
-            if lost >= 0.0 and name in costs.drafts:  # What turned out better is tried again at once.
-                belief.used[name] = self._round
-            planned = not trial.rival and (not trial.finding_out or proposed <= belief.best)
-            judged = belief.scaled and same and not costs.disturbed and planned
-            belief.acceptance.observe(proposed, accepted, sure, belief.planned * time * judged)
-            for other in belief.drafts.keys() - {name}:
-                belief.drafts[other].fade()
-            belief.judge()
-            if accepted < proposed and (not self._pause or belief.resting):
-                self._plan_at = self._round
+            self._observe_draft(proposed, accepted, sure, draft_ms, time * same)
+            if lost >= 0.0 and belief.follower in costs.drafts:  # What turned out better is tried again at once.
+                belief.used[belief.follower] = self._round
         self._ready = None if belief.resting and (trial.promised or not proposed) else belief.follower
         if belief.scaled:
-            self._allowance.spend(spent - self._allowance.SHARE * time / belief.plain)
+            self._allowance.spend(paid - self._allowance.SHARE * time / belief.plain)
         else:
             self._plan_at = self._round
         self._learning_ms = MS * (perf_counter() - began)
+
+    def _observe_draft(self, proposed: int, accepted: int, sure: Floats, draft_ms: float, time: float) -> None:
+        """Learn from a round of the follower. `time`: milliseconds; 0 if its costs are other ones now."""
+        belief, trial, name = self._belief, self._trial, self._belief.follower or ""
+        if name == self._ready and time:  # Otherwise the time is also that of catching up.
+            belief.costs.observe_draft(proposed, draft_ms, name)
+        planned = not trial.rival and (not trial.finding_out or proposed <= belief.best)
+        judged = belief.scaled and planned and not belief.costs.disturbed
+        belief.acceptance.observe(proposed, accepted, sure, belief.planned * time * judged)
+        for other in belief.drafts.keys() - {name}:
+            belief.drafts[other].fade()
+        belief.judge()
+        if accepted < proposed and (not self._pause or belief.resting):
+            self._plan_at = self._round
 
     def observe_read(self, tokens: int, ms: float | None) -> None:
         self._ready = None
