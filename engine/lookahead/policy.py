@@ -476,11 +476,12 @@ class AutoLookahead(LookaheadPolicy):
     def _find_out(self, chosen: int) -> int:
         """Choose a trial instead of the best round, or the best: if nothing pays, a short draft, new ones first.
 
-        Otherwise a source unused for long, or the next larger K, or after a surprise plain decoding (twice: the first
-        such round takes longer).
+        Otherwise a source unused for long, or the next larger K (at once where it was never measured), or after a
+        surprise plain decoding (twice: the first such round takes longer).
         """
         belief, costs, other = self._belief, self._belief.costs, None
         rival, is_due = belief.rival(self._round)
+        is_new = not costs.knows(chosen + 2)
         if belief.seen and not costs.knows(1):
             other = 0
         elif belief.resting:
@@ -494,10 +495,11 @@ class AutoLookahead(LookaheadPolicy):
         elif self._round >= self._try_at:
             if belief.surprised and 0 not in belief.seen:
                 other = 0
-            elif belief.surprised or self._round - belief.seen.get(chosen + 1, 0) >= _TRY_EVERY:
+            elif belief.surprised or is_new or self._round - belief.seen.get(chosen + 1, 0) >= _TRY_EVERY:
                 other, belief.surprised = chosen + 1, False
         if other is None or other > MAX_LOOKAHEAD:
             return chosen
         self._trial.finding_out, self._trial.exactly = True, other
-        self._allowance.sleep, self._try_at = int(not other), self._round + _AHEAD
+        self._allowance.sleep = int(not other)
+        self._try_at = self._round + (_AHEAD if costs.knows(other + 1) else 1)
         return other
