@@ -76,7 +76,7 @@ SERVER_S = 0.2
 """The seconds for the local server to stop listening then; its work goes on in the background."""
 SAVE_S = 0.5
 """The seconds for saving the last of the conversations then."""
-_SWITCH_S = 0.001
+SWITCH_S = 0.001
 """The interpreter's switch interval: the window must not wait long for the engine's thread."""
 _SLICE_S = 0.008
 """The longest slice of the installation check that may hold up the window."""
@@ -305,7 +305,7 @@ def run(
     `installation`: of a frozen program, the rest of which is checked here. `script`: a coroutine function that drives
     the window (the smoke test).
     """
-    sys.setswitchinterval(_SWITCH_S)
+    sys.setswitchinterval(SWITCH_S)
     # The pickers say it; and it is said too of a target that is loaded while the draft of the last one is still there.
     warnings.simplefilter("ignore", PairWarning)
     log = ProgramLog(log_folder())

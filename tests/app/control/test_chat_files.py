@@ -2,13 +2,15 @@
 
 import gc
 import json
+import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.shell.bootstrap import SWITCH_S
 from app.state.chat.activity import Activity
 from app.store.store import Store
 from helpers.children.hostile_imports import chain, chat
@@ -45,7 +47,17 @@ def _longest(window: Window, path: Path) -> float:
     return min(longest)
 
 
+@pytest.fixture
+def threads_as_in_the_program() -> Iterator[None]:
+    """Let the window have its turn as often as the program does: by default it waits five times as long for it."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
+    yield
+    sys.setswitchinterval(before)
+
+
 @pytest.mark.alone
+@pytest.mark.usefixtures("threads_as_in_the_program")
 @pytest.mark.parametrize("kind", often(["a chain", "nodes", "a text"], "a chain"))
 def test_the_window_goes_on_meanwhile(open_window: OpenWindow, tmp_path: Path, kind: str) -> None:
     path = {
