@@ -164,7 +164,7 @@ class ReplyQueue(QObject):
         bridge.began = self._drain
         models.working.connect(self._wake)
         models.selection_changed.connect(self.note_choice)
-        models.loaded_changed.connect(self._note_load)
+        models.loaded_changed.connect(self._show_activity)
 
     @property
     def running(self) -> PendingReply | None:
@@ -377,11 +377,6 @@ class ReplyQueue(QObject):
         if activity != self.activity:
             self.activity = activity
             self.activity_changed.emit()
-
-    def _note_load(self) -> None:
-        """Stop the clock while a load waits for an answer, and start it again afterwards."""
-        if not self._timer.isActive():
-            self._show_activity()
 
     def clear_metrics(self) -> None:
         """Forget the figures of the last reply, unless one is being written."""

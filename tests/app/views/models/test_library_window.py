@@ -105,6 +105,7 @@ def test_a_real_model_is_used_loaded_and_unloaded(open_window: OpenWindow, demo_
     window.wait(lambda: models.loaded.target == demo_pair[1], 30_000)
     window.wait(lambda: dialog.load_button.text() == "Unload")
     assert "Loaded as target" in dialog.details.state.text()
+    assert dialog.load_button.isEnabled(), "what it says, it does"
     window.click(dialog.load_button)
     window.wait(lambda: models.loaded.target is None)
     window.wait(lambda: window.models.settled)
