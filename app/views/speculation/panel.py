@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 REDRAW_MS = 120
 _PAUSE_S = 0.012
-"""The time that the screen needs to take over a plot."""
+"""The pause after a plot is painted."""
 ROUNDS_SHOWN = 120.0
 SECONDS_SHOWN = 30.0
 _NOTES = (
@@ -261,7 +261,7 @@ class SpeculationPanel(ScrollPage):
         self._tell_lookahead()
         if self._paused:
             return
-        wait = REDRAW_MS - 1000.0 * (perf_counter() - self._drawn_at)
+        wait = max(REDRAW_MS - 1000.0 * (perf_counter() - self._drawn_at), self._budget.wait_ms())
         if self._drawn >= 0 and (wait > 0 or self._left):
             if not self._again.isActive():
                 self._again.start(max(int(wait) + 1, 1))
@@ -270,12 +270,14 @@ class SpeculationPanel(ScrollPage):
         if self._charts.isHidden() and not metrics.empty:
             for plot in self._plots or ():
                 plot.setUpdatesEnabled(False)  # Each is painted in its turn.
-        self._charts.setVisible(not metrics.empty)
-        self.tools.offer(shown=not metrics.empty)
-        self.hint.setVisible(metrics.empty)
         self._figures = metrics.figures()
         self._fold()
         self._write_figures()
+        # All at once, after what is in them: each change of what is seen lays out the panel anew.
+        self.hint.setVisible(metrics.empty)
+        self.tools.offer(shown=not metrics.empty)
+        self._charts.setVisible(not metrics.empty)
+        self._budget.take(_PAUSE_S)
         self._left = [self._draw_bars, self._draw_rate, self._draw_speed]
         self._draw_next()
 

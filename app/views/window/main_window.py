@@ -71,7 +71,7 @@ class MainWindow(QMainWindow):
         self._empty = True
         self._introduction: QWidget | None = None
         self.commands = Commands(self)
-        budget = PaintBudget()
+        budget = PaintBudget(self)
         self.bar = ModelBar(theme, self)
         self.left = ConversationPanel(conversations, theme, self)
         self.transcript = TranscriptView(theme, budget, self)

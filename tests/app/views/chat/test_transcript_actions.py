@@ -175,7 +175,8 @@ def test_actions_come_with_the_mouse_and_the_keyboard(view: TranscriptView, qtbo
     settle(view, qtbot)
     first, second = (seen(view, entry) for entry in view.entries)
     button = second.reply_actions.button("copy")
-    assert not button.revealed
+    QTest.mouseMove(second.window(), QPoint(15, 15))  # Another test may have left it where this message is.
+    qtbot.waitUntil(lambda: not button.revealed)
     QTest.mouseMove(second.window(), second.mapTo(second.window(), QPoint(5, 5)))
     qtbot.waitUntil(lambda: button.revealed)
     assert not first.reply_actions.button("copy").revealed

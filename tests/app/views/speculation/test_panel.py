@@ -381,6 +381,7 @@ def test_charts_that_appear_are_painted_one_after_another(panel: Panel, qtbot: Q
     assert not shown._charts.isVisible()
     write(metrics, 20)
     shown._drawn_at = 0.0
+    shown._budget.clear()
     shown.refresh()
     assert shown._charts.isVisible()
     assert not any(plot.updatesEnabled() for plot in shown.plots)
