@@ -47,7 +47,8 @@ _RESHAPING = (
 _MOST_BEHIND = 2
 """The cache is at most this many committed tokens short: the last draft token and the bonus after a full acceptance.
 
-While the drafter rests it falls behind, from the prompt on; it catches up with the next proposal.
+While the drafter rests, and with the automatic lookahead, it falls behind, and catches up with the next proposal: a
+forward for what others proposed would hold up the round, and take as long as one that proposes.
 """
 _FAR = 6.0
 """Logits below the best one beyond which no token is worth a place beside it."""
@@ -122,7 +123,7 @@ class DraftModelDrafter(Drafter):
         self._ahead: list[int] = []
         """The tokens of the live proposals; a new list wherever any of them go."""
         self._offered = 0
-        self._declined = False
+        self._declined = self._automatic = False
         self._prompt_length = self._skipped = 0
         self._readable = 0
         self._grown_tree = Tree()
@@ -207,7 +208,7 @@ class DraftModelDrafter(Drafter):
         return self._backend.rewind.kind == "any" and self._shape is None and not self._states
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
-        self._offered = 0
+        self._offered, self._automatic = 0, goes_on is not None
         if self._readable < len(self._committed):
             self._find_readable()
             if self._readable < len(self._committed):
@@ -462,7 +463,7 @@ class DraftModelDrafter(Drafter):
             if backend.length > known:
                 backend.truncate(known + common_prefix(backend.tokens[known:], committed_tokens))
         self._find_readable()
-        if self.resting or self._cancel.cancelled:  # How far behind it is grows with each token while it rests.
+        if self.resting or self._automatic or self._cancel.cancelled:
             return
         if self._late and backend.length < self._prompt_length - 1:
             return

@@ -406,7 +406,8 @@ class AutoLookahead(LookaheadPolicy):
             self._observe_draft(proposed, accepted, sure, draft_ms, time * same)
             if lost >= 0.0 and belief.follower in costs.drafts:  # What turned out better is tried again at once.
                 belief.used[belief.follower] = self._round
-        self._ready = None if belief.resting and (trial.promised or not proposed) else belief.follower
+        behind = trial.promised or (belief.resting and not proposed)
+        self._ready = None if behind else belief.follower
         if belief.scaled:
             self._allowance.spend(paid - self._allowance.SHARE * time / belief.plain)
         else:

@@ -193,6 +193,22 @@ def test_keeps_up_without_proposals() -> None:
         assert backend.length >= len(committed) - 2
 
 
+def test_with_the_automatic_lookahead_it_reads_with_its_next_proposal() -> None:
+    backend = FakeBackend(6, 2)
+    drafter = _drafter(backend)
+    committed = list(PROMPT)
+    drafter.propose(1, lambda *_: False)
+    read = len(backend.forwards)
+    for token in (1, 2, 3, 4, 5, 0, 1):
+        committed.append(token)
+        drafter.observe([token])
+        assert list(backend.tokens) == committed[: backend.length]
+    assert len(backend.forwards) == read, "nobody has asked for a proposal"
+    assert drafter.propose(1, lambda *_: False).tokens
+    assert len(backend.forwards) == read + 1
+    assert list(backend.tokens)[: len(committed)] == committed
+
+
 def test_cancelled_draft_is_short_and_cheap() -> None:
     backend, cancel = FakeBackend(6, 2), CancelToken()
     drafter = DraftModelDrafter(backend, 6, FULL, 7)
