@@ -110,9 +110,10 @@ class Drafter(ABC):
 
 SHORT_PROMPT = 512
 """Tokens of a prompt that are read before the reply's first token. A longer one is read behind it: nobody waits."""
-LONG_PROMPT, BEGINNING, STEP = 1_280, 64, 512
-"""Tokens from which a prompt is not read whole: its beginning is, and of the end one to two steps. What lies between is
-whole steps, so that the next prompt of a conversation finds the cache as it was left."""
+LONG_PROMPT, BEGINNING, STEP = 1_280, 64, 128
+"""Tokens from which a prompt is not read whole: its beginning is, and of the end one to two steps. With more of it
+about as many proposals are accepted, and reading would pay for long replies alone. What lies between is whole steps, so
+that the next prompt of a conversation finds the cache as it was left."""
 
 
 @dataclass(frozen=True, slots=True)

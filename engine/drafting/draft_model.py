@@ -168,7 +168,7 @@ class DraftModelDrafter(Drafter):
     @property
     def _late(self) -> bool:
         """True if the prompt is read behind the first token."""
-        return not self._states and self._prompt_length > SHORT_PROMPT
+        return not self._states and self._skipped + self._prompt_length > SHORT_PROMPT
 
     @property
     def unread(self) -> int:
@@ -177,7 +177,7 @@ class DraftModelDrafter(Drafter):
     def _read_first(self, *, in_pieces: bool) -> bool:
         """Return True if the round is to be plain: it is the first one, or a piece of the prompt was read in it."""
         unread, first = self.unread, len(self._committed) == self._prompt_length
-        if first and self._late and (unread > SHORT_PROMPT or not in_pieces):
+        if first and self._late and (unread > CHUNK or not in_pieces):
             return True  # Without pieces whatever the cache holds: what is proposed decides what a seed draws.
         if not in_pieces or unread <= CHUNK or len(self._committed) > self._backend.context_length:
             return False

@@ -12,7 +12,7 @@ from engine.backends.base import Backend, Logits, Tokenizer
 from engine.backends.prefix import CHUNK, keep_prefix, read_all
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
-from engine.drafting.base import LONG_PROMPT, SHORT_PROMPT, STEP, Draft, Drafter, DrafterContext, GoesOn
+from engine.drafting.base import LONG_PROMPT, SHORT_PROMPT, Draft, Drafter, DrafterContext, GoesOn
 from engine.drafting.text_align import FARTHEST, TextContinuation, whole_characters
 from engine.drafting.vocabulary import LEAST, choose_rows
 from engine.errors import Cancelled, EngineError, ModelNotLoaded, RewindNotSupported, TextNotEncodable
@@ -21,6 +21,8 @@ from engine.sampling.distribution import best_token, distribution, log_normalise
 
 _BYTES_A_TOKEN = 16
 """The most bytes of text per place of the draft's context; text before that is not even encoded."""
+_LONGEST_QUARTER = 512
+"""The most tokens of the steps in which the beginning of its text moves on."""
 _FORWARDS_A_TOKEN = 8
 """A draft of letters needs several for one token of the target; one that needs more does not pay."""
 _MOST_CUTS = 64
@@ -170,7 +172,7 @@ class TranslatedDrafter(Drafter):
         self._live = []
         self._declined = False
         self._covered = whole_characters(self._text)
-        quarter = max(min(self._backend.context_length // 4, STEP), 1)
+        quarter = max(min(self._backend.context_length // 4, _LONGEST_QUARTER), 1)
         # What is left out are whole quarters: with a text that grows, the part begins at the same place for a while.
         step = _BYTES_A_TOKEN * quarter
         start += max(-((start + 4 * step - self._covered) // step) * step, 0)
