@@ -406,6 +406,7 @@ class AutoLookahead(LookaheadPolicy):
             self._observe_draft(proposed, accepted, sure, draft_ms, time * same)
             if lost >= 0.0 and belief.follower in costs.drafts:  # What turned out better is tried again at once.
                 belief.used[belief.follower] = self._round
+        # Then its next time is also that of reading what it did not propose.
         behind = trial.promised or (belief.resting and not proposed)
         self._ready = None if behind else belief.follower
         if belief.scaled:

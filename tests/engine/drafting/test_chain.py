@@ -119,24 +119,32 @@ def _chain(backend: FakeBackend, sampling: SamplingConfig = GREEDY, seed: int = 
     return ChainDrafter([(NgramDrafter(NgramOptions(least_gain=0.5), cost=two_core_cost), 16), (model, 4)])
 
 
+@pytest.mark.parametrize("automatic", [False, True])
 @pytest.mark.parametrize("rewind", [Rewind("any"), Rewind("snapshots", 1), Rewind("window", 8)])
-def test_draft_keeps_up_while_the_index_proposes(rewind: Rewind) -> None:
-    """After every round the draft's cache holds a prefix of the committed tokens, at most two short."""
+def test_draft_keeps_up_while_the_index_proposes(rewind: Rewind, automatic: bool) -> None:
+    """Its cache holds a prefix of the committed tokens after every round; with a fixed lookahead, at most two short.
+
+    Behind rounds of the index it proposes what a draft proposes that reads all of it at once.
+    """
     backend = FakeBackend(6, 2, rewind=rewind)
     chain = _chain(backend)
     committed = list(REPETITIVE)
     chain.begin(committed, CancelToken())
     sources = []
     for number in range(24):
-        draft = chain.propose(16)
+        draft = chain.propose(16, (lambda *_: True) if automatic else None)
         sources.append(draft.source)
+        if draft.source == "draft-model":
+            fresh = DraftModelDrafter(FakeBackend(6, 2), 6, GREEDY, 7)
+            fresh.begin(committed, CancelToken())
+            assert draft.tokens == fresh.propose(len(draft.tokens)).tokens
         kept = list(draft.tokens[: (0, 3, len(draft.tokens))[number % 3]])
         follows = [*kept, (committed[-1] + 1 + number) % 6]
         chain.observe(follows)
         committed.extend(follows)
         held = list(backend.tokens)
         assert held == committed[: len(held)]
-        assert len(held) >= len(committed) - 1 - 2
+        assert automatic or len(held) >= len(committed) - 1 - 2
     assert {"ngram", "draft-model"} <= set(sources)
 
 
