@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.settings.settings import SETTINGS, Settings, SettingsFile, SettingsTrouble
 
@@ -15,6 +17,7 @@ class Autosave(QObject):
 
     changed = Signal(str)
     trouble = Signal(object)
+    _settled = Signal()
 
     def __init__(self, settings: Settings, file: SettingsFile) -> None:
         super().__init__()
@@ -23,23 +26,43 @@ class Autosave(QObject):
         self._reported: SettingsTrouble | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self.save)
+        self._timer.timeout.connect(self._save_for_now)
+        # The disk may take seconds: the window does not wait for it.
+        self._disk = ThreadPoolExecutor(1, "outrider-settings")
+        self._settling = Future[None]()
+        self._settled.connect(self._report, Qt.ConnectionType.QueuedConnection)
         settings.listener = self._note
 
     def save(self) -> bool:
         """Save now. False if it fails (that is reported)."""
         self._timer.stop()
-        saved = self._file.save(self._settings)
-        trouble = None if saved else self._file.trouble
+        if self._file.save_for_now(self._settings):
+            self._disk.submit(self._file.settle).result()
+        return self._report()
+
+    def _save_for_now(self) -> None:
+        if self._file.save_for_now(self._settings):
+            self._settling.cancel()  # One that has not begun would write the same.
+            self._settling = self._disk.submit(self._settle)
+        else:
+            self._report()
+
+    def _settle(self) -> None:
+        self._file.settle()
+        self._settled.emit()
+
+    def _report(self) -> bool:
+        trouble = self._file.trouble
         if trouble is not None and trouble != self._reported:
             self.trouble.emit(trouble)
         self._reported = trouble
-        return saved
+        return trouble is None
 
     def close(self) -> None:
         """Save for the last time, and listen no more."""
         self._settings.listener = None
         self.save()
+        self._disk.shutdown()
 
     def _note(self, name: str) -> None:
         if SETTINGS[name].resting:

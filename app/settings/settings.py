@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import stat
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -309,6 +310,7 @@ class SettingsFile:
         self.path = path
         self.trouble: SettingsTrouble | None = None
         self._keep_off = False
+        self._lock = threading.Lock()
 
     @classmethod
     def default(cls) -> SettingsFile:
@@ -321,6 +323,8 @@ class SettingsFile:
         if self.path is None:
             return Settings()
         self._sweep(self.path)
+        if (stored := self._unsettled(self.path)) is not None:
+            return Settings.from_mapping(stored)
         try:
             data = _content(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -334,6 +338,14 @@ class SettingsFile:
             self.trouble = SettingsTrouble("damaged", self.path, self._put_aside(self.path))
             return Settings()
         return Settings.from_mapping(stored)
+
+    def _unsettled(self, path: Path) -> dict[str, Any] | None:
+        """Return what was saved for now, if that was the last: the program ended before the file was written."""
+        beside = _beside(path)
+        with contextlib.suppress(OSError):
+            if not path.exists() or beside.stat().st_mtime_ns >= path.stat().st_mtime_ns:
+                return _object(_content(beside))
+        return None
 
     def _sweep(self, path: Path) -> None:
         """Remove half-written files of a killed program, old enough that nobody is writing them."""
@@ -358,7 +370,14 @@ class SettingsFile:
     def save(self, settings: Settings) -> bool:
         """Write all of it, or nothing. False if the file cannot be written: then this run is not remembered.
 
-        When it returns, the end of this program, however it comes, takes nothing of it away.
+        When it returns, the end of this program, or of the power, however it comes, takes nothing of it away.
+        """
+        return self.save_for_now(settings) and self.settle()
+
+    def save_for_now(self, settings: Settings) -> bool:
+        """Write it beside the file: the end of the program takes nothing away, that of the power could until `settle`.
+
+        It never waits for the disk, which may take seconds where much is written. False as with `save`.
         """
         if self.path is None:
             return True
@@ -366,9 +385,34 @@ class SettingsFile:
             return False
         try:
             private_folder(self.path.parent)
-            write_whole(self.path, json.dumps(settings.to_mapping(), indent=2).encode(), private=True)
+            with self._lock:
+                data = json.dumps(settings.to_mapping(), indent=2).encode()
+                write_whole(_beside(self.path), data, lasting=False, private=True)
         except OSError as error:
-            self.trouble = SettingsTrouble("unwritable", self.path, reason=error.strerror or "")
-            return False
+            return self._failed(self.path, error)
+        return True
+
+    def settle(self) -> bool:
+        """Write the file itself with what was saved for now. On any thread. False as with `save`."""
+        if self.path is None or self._keep_off:
+            return not self._keep_off
+        beside = _beside(self.path)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                data = beside.read_bytes()
+                write_whole(self.path, data, private=True)
+                with self._lock:
+                    if beside.read_bytes() == data:
+                        beside.unlink()
+        except OSError as error:
+            return self._failed(self.path, error)
         self.trouble = None
         return True
+
+    def _failed(self, path: Path, error: OSError) -> bool:
+        self.trouble = SettingsTrouble("unwritable", path, reason=error.strerror or "")
+        return False
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.new")

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -279,6 +280,54 @@ def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot) -> None:
     assert file.load().theme == "light", "it listens no more"
 
 
+def test_the_window_does_not_wait_for_the_disk(tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, slow, flushed = tmp_path / "deep" / "settings.json", threading.Event(), []
+    monkeypatch.setattr(os, "fsync", lambda _: flushed.append(slow.wait(30.0)))
+    file = SettingsFile(path)
+    settings = file.load()
+    keeper = Autosave(settings, file)
+    for theme in ("dark", "light"):
+        settings.theme = theme
+        qtbot.waitUntil(lambda theme=theme: SettingsFile(path).load().theme == theme)  # type: ignore[misc]
+    assert not path.exists()
+    assert not flushed
+    slow.set()
+    qtbot.waitUntil(lambda: [each.name for each in path.parent.iterdir()] == ["settings.json"])
+    assert file.load() == settings
+    keeper.close()
+
+
+def test_what_was_saved_for_now_counts_if_it_is_whole_and_the_last(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "settings.json"
+    file, beside = SettingsFile(path), path.with_name("settings.json.new")
+    assert file.save(Settings(theme="dark"))
+    assert file.save_for_now(Settings(theme="light"))
+    assert SettingsFile(path).load().theme == "light"
+    whole = beside.read_bytes()
+    for cut in (b"", whole[:-2]):  # As the end of the power leaves a file.
+        beside.write_bytes(cut)
+        assert SettingsFile(path).load().theme == "dark"
+    beside.write_bytes(whole)
+    os.utime(beside, (1, 1))
+    assert SettingsFile(path).load().theme == "dark"
+    assert file.settle()
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+
+
+def test_trouble_with_the_file_itself_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
+    (tmp_path / "settings.json").mkdir()
+    settings = Settings()
+    keeper = Autosave(settings, SettingsFile(tmp_path / "settings.json"))
+    told: list[SettingsTrouble] = []
+    keeper.trouble.connect(told.append)
+    for theme in ("dark", "light", "dark"):
+        settings.theme = theme
+        qtbot.wait(50)
+    qtbot.waitUntil(lambda: bool(told))
+    keeper.close()
+    assert [each.kind for each in told] == ["unwritable"]
+
+
 def test_trouble_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
     (tmp_path / "file").touch()
     settings = Settings()
@@ -288,6 +337,7 @@ def test_trouble_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
     for theme in ("dark", "light", "dark"):
         settings.theme = theme
         assert not keeper.save()
+    keeper.close()
     assert [each.kind for each in told] == ["unwritable"]
 
 
