@@ -292,7 +292,7 @@ class AutoLookahead(LookaheadPolicy):
         self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
         self._index, self._trees, self.lookahead, self.speedup, self.limit = index, trees, 0, 1.0, 0
         self._round = self._plan_at = self._look_at = self._try_at = self._proposed = 0
-        self._learning_ms, self._given = 0.0, Share(AcceptanceModel.MEMORY)
+        self._learning_ms, self._read_ms, self._given = 0.0, 0.0, Share(AcceptanceModel.MEMORY)
         self.asleep = self._belief.resting = self._allowance.sleep > 0
         if not self.asleep:
             self._make_plan()
@@ -393,17 +393,18 @@ class AutoLookahead(LookaheadPolicy):
             costs.observe_verify(max(proposed, nodes) + 1, target_ms)
             costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
         time = draft_ms + target_ms + rest_ms
-        lost = time / belief.plain - (accepted + 1) / trial.gain if trial.finding_out else 0.0
+        round_ms, self._read_ms = time - min(self._read_ms, draft_ms), 0.0  # Later rounds are to pay for reading, too.
+        lost = round_ms / belief.plain - (accepted + 1) / trial.gain if trial.finding_out else 0.0
         paid = lost
         if trial.finding_out and proposed and not trial.promised and belief.resting:
             # By what was expected of it: by its outcome, one unlucky trial would put off the next for long.
-            paid = time / belief.plain - belief.tokens(proposed)
+            paid = round_ms / belief.plain - belief.tokens(proposed)
         if proposed and trial.gain > 1.0:
             self._given.add(accepted + 1.0, trial.worth * time)
         if trial.promised:
             self._claims.observe(proposed, accepted, trial.promised)
         elif proposed:
-            self._observe_draft(proposed, accepted, sure, draft_ms, time * same)
+            self._observe_draft(proposed, accepted, sure, draft_ms, round_ms * same)
             if lost >= 0.0 and belief.follower in costs.drafts:  # What turned out better is tried again at once.
                 belief.used[belief.follower] = self._round
         # Then its next time is also that of reading what it did not propose.
@@ -430,9 +431,10 @@ class AutoLookahead(LookaheadPolicy):
             self._plan_at = self._round
 
     def observe_read(self, tokens: int, ms: float | None) -> None:
-        self._ready = None
+        self._ready, costs, name = None, self._belief.costs, self.follower or ""
         if ms is not None:
-            self._belief.costs.observe_read(tokens, ms, self.follower or "")
+            costs.observe_read(tokens, ms, name)
+        self._read_ms = tokens * costs.read(name) if ms is None else ms
 
     @property
     def _pause(self) -> int:

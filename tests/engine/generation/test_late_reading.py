@@ -13,7 +13,7 @@ from engine.events import TokenEvent
 from engine.lookahead.acceptance import AcceptanceModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
-from engine.lookahead.policy import AutoLookahead
+from engine.lookahead.policy import Allowance, AutoLookahead
 from engine.methods import DRAFT_MODEL
 
 _COSTS = {n: 30.0 + 0.5 * n for n in range(1, 34)}
@@ -44,6 +44,18 @@ def test_what_reading_costs_is_learned() -> None:
     assert policy.costs.read() == pytest.approx(100.0)
     assert policy.choose() == 0
     assert policy.costs.draft() == pytest.approx(3.0), "reading is no drafting"
+
+
+def test_what_is_read_in_a_trial_is_no_cost_of_the_trial() -> None:
+    """Else no other one followed for hundreds of rounds, whatever the first rounds behind it gave."""
+    allowance = Allowance()
+    policy = AutoLookahead(CostModel({1: 30.0, 2: 30.5}, 3.0), {DRAFT_MODEL.name: AcceptanceModel()}, allowance)
+    policy.to_read = 128, 256
+    policy.choose()
+    assert policy._trial.finding_out
+    policy.observe_read(128, 400.0)
+    policy.observe(0, 0, 400.0, 30.5)
+    assert allowance.left == pytest.approx(2.0, abs=0.5)
 
 
 @pytest.fixture(scope="module")
