@@ -29,33 +29,35 @@ class Autosave(QObject):
         self._timer.timeout.connect(self._save_for_now)
         # The disk may take seconds: the window does not wait for it.
         self._disk = ThreadPoolExecutor(1, "outrider-settings")
-        self._settling = Future[None]()
+        self._settling: Future[bool] | None = None
         self._settled.connect(self._report, Qt.ConnectionType.QueuedConnection)
         settings.listener = self._note
 
     def save(self) -> bool:
         """Save now. False if it fails (that is reported)."""
         self._timer.stop()
-        if self._file.save_for_now(self._settings):
-            self._disk.submit(self._file.settle).result()
+        if self._settling is not None:
+            self._settling.result()
+        self._file.save(self._settings)
         return self._report()
 
     def _save_for_now(self) -> None:
-        if self._file.save_for_now(self._settings):
-            self._settling.cancel()  # One that has not begun would write the same.
-            self._settling = self._disk.submit(self._settle)
-        else:
+        self._timer.stop()
+        if not self._file.save_for_now(self._settings):
             self._report()
-
-    def _settle(self) -> None:
-        self._file.settle()
-        self._settled.emit()
+            return
+        if self._settling is not None:
+            self._settling.cancel()  # One that has not begun would write the same.
+        self._settling = self._disk.submit(self._file.settle)
+        self._settling.add_done_callback(lambda _: self._settled.emit())
 
     def _report(self) -> bool:
         trouble = self._file.trouble
         if trouble is not None and trouble != self._reported:
             self.trouble.emit(trouble)
         self._reported = trouble
+        if trouble is None and self._settling is not None and self._settling.done():
+            self._file.clear_up()
         return trouble is None
 
     def close(self) -> None:
@@ -63,6 +65,7 @@ class Autosave(QObject):
         self._settings.listener = None
         self.save()
         self._disk.shutdown()
+        self._settling = None  # What comes late clears nothing up.
 
     def _note(self, name: str) -> None:
         if SETTINGS[name].resting:

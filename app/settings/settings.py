@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import stat
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -48,7 +47,7 @@ _WIDTH = whole(0, 4_000)
 _LANGUAGE = r"|[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8}){0,3}"
 _LARGEST = 2**30
 """Bytes: more than all that can be kept, with every preset and prompt as long as it may be."""
-_OLD_S = 60.0
+_OLD_S, _MOMENT_S = 60.0, 10.0
 
 
 def _points(size: int) -> str:
@@ -310,7 +309,6 @@ class SettingsFile:
         self.path = path
         self.trouble: SettingsTrouble | None = None
         self._keep_off = False
-        self._lock = threading.Lock()
 
     @classmethod
     def default(cls) -> SettingsFile:
@@ -343,7 +341,8 @@ class SettingsFile:
         """Return what was saved for now, if that was the last: the program ended before the file was written."""
         beside = _beside(path)
         with contextlib.suppress(OSError):
-            if not path.exists() or beside.stat().st_mtime_ns >= path.stat().st_mtime_ns:
+            # `settle` may have written what came before it a moment later; others write the file much later.
+            if not path.exists() or beside.stat().st_mtime + _MOMENT_S > path.stat().st_mtime:
                 return _object(_content(beside))
         return None
 
@@ -372,7 +371,10 @@ class SettingsFile:
 
         When it returns, the end of this program, or of the power, however it comes, takes nothing of it away.
         """
-        return self.save_for_now(settings) and self.settle()
+        saved = self.save_for_now(settings) and self.settle()
+        if saved:
+            self.clear_up()
+        return saved
 
     def save_for_now(self, settings: Settings) -> bool:
         """Write it beside the file: the end of the program takes nothing away, that of the power could until `settle`.
@@ -385,29 +387,29 @@ class SettingsFile:
             return False
         try:
             private_folder(self.path.parent)
-            with self._lock:
-                data = json.dumps(settings.to_mapping(), indent=2).encode()
-                write_whole(_beside(self.path), data, lasting=False, private=True)
+            data = json.dumps(settings.to_mapping(), indent=2).encode()
+            write_whole(_beside(self.path), data, lasting=False, private=True)
         except OSError as error:
             return self._failed(self.path, error)
         return True
 
     def settle(self) -> bool:
         """Write the file itself with what was saved for now. On any thread. False as with `save`."""
-        if self.path is None or self._keep_off:
-            return not self._keep_off
-        beside = _beside(self.path)
+        if self.path is None:
+            return True
         try:
             with contextlib.suppress(FileNotFoundError):
-                data = beside.read_bytes()
-                write_whole(self.path, data, private=True)
-                with self._lock:
-                    if beside.read_bytes() == data:
-                        beside.unlink()
+                write_whole(self.path, _beside(self.path).read_bytes(), private=True)
         except OSError as error:
             return self._failed(self.path, error)
         self.trouble = None
         return True
+
+    def clear_up(self) -> None:
+        """Remove what was saved for now, once it is settled."""
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                _beside(self.path).unlink()
 
     def _failed(self, path: Path, error: OSError) -> bool:
         self.trouble = SettingsTrouble("unwritable", path, reason=error.strerror or "")

@@ -278,6 +278,8 @@ def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot) -> None:
     settings.theme = "system"
     qtbot.wait(50)
     assert file.load().theme == "light", "it listens no more"
+    keeper.close()
+    assert file.load() == settings, "who closes it again saves again"
 
 
 def test_the_window_does_not_wait_for_the_disk(tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,6 +305,9 @@ def test_what_was_saved_for_now_counts_if_it_is_whole_and_the_last(tmp_path: Pat
     assert file.save(Settings(theme="dark"))
     assert file.save_for_now(Settings(theme="light"))
     assert SettingsFile(path).load().theme == "light"
+    moment = path.stat().st_mtime - 1.0
+    os.utime(beside, (moment, moment))
+    assert SettingsFile(path).load().theme == "light", "what came before it is settled a moment later"
     whole = beside.read_bytes()
     for cut in (b"", whole[:-2]):  # As the end of the power leaves a file.
         beside.write_bytes(cut)
@@ -311,6 +316,7 @@ def test_what_was_saved_for_now_counts_if_it_is_whole_and_the_last(tmp_path: Pat
     os.utime(beside, (1, 1))
     assert SettingsFile(path).load().theme == "dark"
     assert file.settle()
+    file.clear_up()
     assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
 
 
