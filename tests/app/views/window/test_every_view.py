@@ -375,6 +375,8 @@ def test_tab_follows_the_eye(views: Views) -> None:
     main.bar.left_button.setFocus()
     main.activateWindow()
     window.wait(main.isActiveWindow)
+    # The panel shows a reply's figures when the drawing before it is on the screen.
+    window.wait(lambda: any(map(main.panel.isAncestorOf, tab_stops(main))))
     stops = tab_stops(main)
     areas = [main.bar, main.left, main.transcript, main.prompt, main.panel]
     order = [
