@@ -192,7 +192,7 @@ class EngineBridge(Responders):
         """Set the folder of the chats' caches, which `keep_cache` writes; None: write and use none."""
         self._caches = folder
         if self._now is not None:
-            self._do(self._use_caches)
+            self._worker.do(self._use_caches)
 
     def keep_cache(self, chat: str) -> None:
         """Store the models' caches of a chat whose reply has just ended."""
@@ -203,7 +203,7 @@ class EngineBridge(Responders):
                 self._decoder.keep_cache(chat)
 
         if self._caches is not None:
-            self._do(keep)
+            self._worker.do(keep)
 
     def verify(self, path: Path, models: Sequence[Path]) -> Job[engine.Verified]:
         """Recompute the reply of a proof file with the models that it needs, and compare.
@@ -220,11 +220,11 @@ class EngineBridge(Responders):
 
     def forget_caches(self, chat: str) -> None:
         if (folder := self._caches) is not None:
-            self._do(lambda: host.forget_caches(folder, chat))
+            self._worker.do(lambda: host.forget_caches(folder, chat))
 
     def forget_other_caches(self, folder: Path, chats: Collection[str]) -> None:
         """Delete the stored caches in a folder of other chats than these."""
-        self._do(lambda: host.forget_other_caches(folder, chats))
+        self._worker.do(lambda: host.forget_other_caches(folder, chats))
 
     def draft_from(self, folder: Path, texts: Callable[[], Texts] | None) -> None:
         """Index texts in the background, kept in a folder, and draft from them; None: from none.
@@ -262,11 +262,6 @@ class EngineBridge(Responders):
     def _do_later(self, work: Callable[[CancelToken], None]) -> None:
         """Do a piece of work in the background; nobody waits for it, nor hears that it failed."""
         job = self._worker.submit(Job(self._loop, work, background=True))
-        job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
-
-    def _do(self, work: Callable[[], None]) -> None:
-        """Run a short piece of work in its turn; its end is not awaited, and its failure ignored."""
-        job = self._worker.submit(Job(self._loop, lambda _cancel: work()))
         job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def answer_now(self) -> None:

@@ -1,4 +1,4 @@
-"""Run the engine's thread: it does one job at a time, and background jobs make way for urgent ones."""
+"""Run a thread such as the engine's: it does one job at a time, and background jobs make way for urgent ones."""
 
 from __future__ import annotations
 
@@ -45,6 +45,11 @@ class Worker:
                 self._running.make_way()
             self._changed.notify()
         return job
+
+    def do(self, work: Callable[[], object]) -> None:
+        """Run a short piece of work in its turn; its end is not awaited, and its failure ignored."""
+        job = self.submit(Job(self._loop, lambda _cancel: work()))
+        job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def drop(self, job: Job[Any]) -> None:
         """Cancel a job that is not queued here, and report that to its waiters."""

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.bridge.bridge import EngineBridge
 from app.bridge.serving import ServerSwitch
+from app.bridge.worker import Worker
 from app.control.attachments import Attachments
 from app.control.chat import ChatController
 from app.control.choices import Choices
@@ -110,7 +111,7 @@ def build(
     settings = _read_settings(settings_file, models_folder)
     install(app, settings.language)
     problems = [Problem(trouble_words(each)) for each in (settings_file.trouble,) if each is not None]
-    autosave = Autosave(settings, settings_file)
+    autosave = Autosave(settings, settings_file, Worker(loop, contextlib.nullcontext, "outrider-settings"))
     bundled, starters = _or_none(bundled_pair, problems), _or_none(starter_prompts, problems)
     theme = _build_theme(app, settings, problems)
     autosave.changed.connect(theme.refresh)

@@ -1,16 +1,22 @@
 """What is remembered between runs."""
 
+import asyncio
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QCoreApplication
 from pytestqt.qtbot import QtBot
 
+from app.bridge.worker import Worker
+from app.settings import autosave
 from app.settings.autosave import Autosave
 from app.settings.settings import SETTINGS, Settings, SettingsFile, SettingsTrouble
 from app.state.settings.generation import LONGEST_SYSTEM, GenerationChoice
@@ -260,10 +266,19 @@ def test_a_change_is_told_once(tmp_path: Path) -> None:
     assert told == ["theme", "models_folders", "sampling"]
 
 
-def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot) -> None:
+@pytest.fixture
+def aside() -> Iterator[Worker]:
+    loop = asyncio.new_event_loop()
+    worker = Worker(loop, contextlib.nullcontext, "outrider-settings")
+    yield worker
+    assert worker.close(10.0)
+    loop.close()
+
+
+def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot, aside: Worker) -> None:
     file = SettingsFile(tmp_path / "settings.json")
     settings = file.load()
-    keeper = Autosave(settings, file)
+    keeper = Autosave(settings, file, aside)
     with qtbot.waitSignal(keeper.changed):
         settings.theme = "dark"
     qtbot.waitUntil(lambda: file.load().theme == "dark")
@@ -282,12 +297,14 @@ def test_each_change_is_saved(tmp_path: Path, qtbot: QtBot) -> None:
     assert file.load() == settings, "who closes it again saves again"
 
 
-def test_the_window_does_not_wait_for_the_disk(tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_window_does_not_wait_for_the_disk(
+    tmp_path: Path, qtbot: QtBot, aside: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, slow, flushed = tmp_path / "deep" / "settings.json", threading.Event(), []
     monkeypatch.setattr(os, "fsync", lambda _: flushed.append(slow.wait(30.0)))
     file = SettingsFile(path)
     settings = file.load()
-    keeper = Autosave(settings, file)
+    keeper = Autosave(settings, file, aside)
     for theme in ("dark", "light"):
         settings.theme = theme
         qtbot.waitUntil(lambda theme=theme: SettingsFile(path).load().theme == theme)  # type: ignore[misc]
@@ -297,6 +314,26 @@ def test_the_window_does_not_wait_for_the_disk(tmp_path: Path, qtbot: QtBot, mon
     qtbot.waitUntil(lambda: [each.name for each in path.parent.iterdir()] == ["settings.json"])
     assert file.load() == settings
     keeper.close()
+
+
+def test_a_disk_that_does_not_answer_at_the_end_takes_nothing_away(
+    tmp_path: Path, aside: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, slow = tmp_path / "settings.json", threading.Event()
+    monkeypatch.setattr(os, "fsync", lambda _: slow.wait(30.0))
+    monkeypatch.setattr(autosave, "_END_S", 0.1)
+    file = SettingsFile(path)
+    settings = file.load()
+    keeper = Autosave(settings, file, aside)
+    settings.theme = "dark"
+    assert keeper.save()
+    settings.theme = "light"
+    keeper.close()
+    assert SettingsFile(path).load() == settings
+    slow.set()
+    assert aside.close(10.0)
+    QCoreApplication.processEvents()
+    assert SettingsFile(path).load() == settings, "nor does what it wrote late"
 
 
 def test_what_was_saved_for_now_counts_if_it_is_whole_and_the_last(tmp_path: Path) -> None:
@@ -320,10 +357,10 @@ def test_what_was_saved_for_now_counts_if_it_is_whole_and_the_last(tmp_path: Pat
     assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
 
 
-def test_trouble_with_the_file_itself_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
+def test_trouble_with_the_file_itself_is_told_once(tmp_path: Path, qtbot: QtBot, aside: Worker) -> None:
     (tmp_path / "settings.json").mkdir()
     settings = Settings()
-    keeper = Autosave(settings, SettingsFile(tmp_path / "settings.json"))
+    keeper = Autosave(settings, SettingsFile(tmp_path / "settings.json"), aside)
     told: list[SettingsTrouble] = []
     keeper.trouble.connect(told.append)
     for theme in ("dark", "light", "dark"):
@@ -334,10 +371,10 @@ def test_trouble_with_the_file_itself_is_told_once(tmp_path: Path, qtbot: QtBot)
     assert [each.kind for each in told] == ["unwritable"]
 
 
-def test_trouble_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
+def test_trouble_is_told_once(tmp_path: Path, qtbot: QtBot, aside: Worker) -> None:
     (tmp_path / "file").touch()
     settings = Settings()
-    keeper = Autosave(settings, SettingsFile(tmp_path / "file" / "settings.json"))
+    keeper = Autosave(settings, SettingsFile(tmp_path / "file" / "settings.json"), aside)
     told: list[SettingsTrouble] = []
     keeper.trouble.connect(told.append)
     for theme in ("dark", "light", "dark"):
@@ -348,15 +385,16 @@ def test_trouble_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
 
 
 CHILD = """
-import sys
+import asyncio, contextlib, sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
 from app.settings.settings import SettingsFile
 from app.settings.autosave import Autosave
+from app.bridge.worker import Worker
 app = QCoreApplication(sys.argv)
 file = SettingsFile(Path(sys.argv[1]))
 settings = file.load()
-keeper = Autosave(settings, file)
+keeper = Autosave(settings, file, Worker(asyncio.new_event_loop(), contextlib.nullcontext, "outrider-settings"))
 number = settings.conversation
 while True:
     number += 1
