@@ -347,7 +347,7 @@ def test_the_panel_of_a_real_reply(open_window: OpenWindow, demo_pair: tuple[Pat
     window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
     exchange = window.ask("What is Outrider?", 60_000)
     done, shown = window.stats(exchange), window.main.panel
-    window.wait(lambda: shown.counters["rounds"].text() == f"{done.rounds:,}")
+    window.wait(lambda: shown.counters["rounds"].text() == f"{done.rounds:,}" and shown.is_drawn)
     pairs = shown.figures.positions
     assert pairs == tuple(zip(done.proposed_by_position, done.accepted_by_position, strict=True))
     assert sum(accepted for _, accepted in pairs) == done.accepted
@@ -366,6 +366,7 @@ def test_the_panel_of_a_real_reply(open_window: OpenWindow, demo_pair: tuple[Pat
 def test_live_counts_are_those_of_the_whole_reply(open_window: OpenWindow) -> None:
     window = open_window(Script("x" * 120, round_s=0.002), settings=Settings(lookahead=4))
     window.ask("Count")
+    window.wait(lambda: window.main.panel.is_drawn)
     assert window.main.panel.figures.positions == ((10, 10), (10, 10), (10, 0), (10, 0))
 
 
