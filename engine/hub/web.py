@@ -8,10 +8,12 @@ target are asked by the same client (`Asking`).
 from __future__ import annotations
 
 import base64
+import os
 import queue
 import random
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import closing, suppress
@@ -42,6 +44,8 @@ _WAITING = 1
 _WAITING_LIVE = 64
 _NEAR_WINDOW, _NEAR_PACKET = 2**17, 15_500
 """Bytes that a server on this machine may send ahead, and in one packet."""
+_RESET = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+"""What `SO_LINGER` takes for a connection that closing resets."""
 _AGAIN: Final = frozenset({408, 429, 500, 502, 503, 504})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -226,6 +230,8 @@ class Asking(threading.Thread):
             self._stopped = True
             if self._socket is not None:
                 with suppress(OSError):
+                    if not self._live:  # A server that waits until more is taken would only find out much later.
+                        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                     self._socket.shutdown(socket.SHUT_RDWR)
             self.join(2.0)
 

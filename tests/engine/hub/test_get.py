@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ from engine.hub.hugging_face import HuggingFace
 from engine.hub.partial import PARTIAL, PartialFile
 from engine.hub.transfer import DownloadProgress, SpeedLimit
 from engine.hub.wanted import read_wanted
-from engine.hub.web import Patience, retry_after
+from engine.hub.web import Head, Patience, Web, retry_after
 from helpers.hub import Fault, LocalHub, sha256
 from helpers.paths import ROOT
 
@@ -230,6 +230,27 @@ def test_single_bytes_are_no_answer(folder: Path) -> None:
         asked = HuggingFace(address, None, replace(QUICK, connect=0.1, silent=0.1, tries=1))
         with pytest.raises(DownloadFailed, match="does not answer"):
             order(asked, read_wanted("maker/small-GGUF"), CancelToken())
+
+
+def test_a_server_is_told_at_once_that_nothing_more_is_taken() -> None:
+    closed, sent = Event(), []
+
+    def send(listening: socket.socket) -> None:
+        with listening.accept()[0] as connection, suppress(ConnectionError):
+            connection.recv(10_000)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(100))
+            closed.wait(10.0)
+            sent.append(connection.send(b"more"))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=send, args=(listening,))
+        thread.start()
+        pieces = Web().pieces(f"http://127.0.0.1:{listening.getsockname()[1]}", CancelToken(), {})
+        assert isinstance(next(pieces), Head)
+        pieces.close()
+        closed.set()
+        thread.join(10.0)
+    assert not sent
 
 
 def test_wrong_files_never_stand_among_the_models(hub: LocalHub, folder: Path) -> None:
