@@ -11,7 +11,7 @@ from app.settings.settings import SETTINGS, Settings, SettingsFile, SettingsTrou
 
 LAYOUT_MS = 400
 """Sizes change with every pixel that the mouse goes: they are saved when it rests."""
-_END_S = 5.0
+_END_S = 1.0
 
 
 class Aside(Protocol):
