@@ -46,15 +46,17 @@ def test_what_reading_costs_is_learned() -> None:
     assert policy.costs.draft() == pytest.approx(3.0), "reading is no drafting"
 
 
-def test_what_is_read_in_a_trial_is_no_cost_of_the_trial() -> None:
+@pytest.mark.parametrize("drafted", [0, 1])
+def test_what_is_read_in_a_trial_is_no_cost_of_the_trial(drafted: int) -> None:
     """Else no other one followed for hundreds of rounds, whatever the first rounds behind it gave."""
-    allowance = Allowance()
-    policy = AutoLookahead(CostModel({1: 30.0, 2: 30.5}, 3.0), {DRAFT_MODEL.name: AcceptanceModel()}, allowance)
+    costs, allowance = CostModel({1: 30.0, 2: 30.5}, 3.0), Allowance()
+    policy = AutoLookahead(costs, {DRAFT_MODEL.name: AcceptanceModel()}, allowance)
     policy.to_read = 128, 256
     policy.choose()
     assert policy._trial.finding_out
-    policy.observe_read(128, 400.0)
-    policy.observe(0, 0, 400.0, 30.5)
+    costs.observe_read(128, 400.0)
+    policy.observe_read(128, None if drafted else 400.0)  # Behind it a token may be drafted in the same time.
+    policy.observe(drafted, 0, 400.0 + 3.0 * drafted, 30.5)
     assert allowance.left == pytest.approx(2.0, abs=0.5)
 
 
